@@ -1,0 +1,159 @@
+// Package compute is the interface to what makes rows: an engine opens inputs, runs SQL steps and
+// encodes files with its own fast writers. The embedded DuckDB (compute/duckdb) is one engine; Spark
+// Connect is to be another, so nothing here may assume that rows or files pass through this process.
+//
+// Package computetest is the suite that every engine must pass.
+package compute
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Engine opens sessions.
+type Engine interface {
+	// Open starts a session for one task. Opening reads no data.
+	Open(ctx context.Context, s Settings) (Session, error)
+}
+
+// Settings are those of one session.
+type Settings struct {
+	Memory    string     // most memory to use, as "4GiB"; empty: the engine's default
+	Threads   int        // worker threads; 0: the engine's default
+	Spill     string     // folder for what does not fit in memory; it need not exist, and belongs to the session
+	Variables []Variable // what SQL may name as $dt
+}
+
+// Variable is a value that SQL binds as $name.
+type Variable struct {
+	Name  string
+	Type  string // SQL type, as "DATE", "VARCHAR", "DECIMAL(18,2)"
+	Value string // canonical text of the value
+}
+
+// Relation is a handle on rows of a session: the name under which later SQL steps can read them.
+// Handles are of one session; they never carry rows.
+type Relation string
+
+// Session holds the relations of one task. Its methods are called by one goroutine at a time.
+// Cancelling a call's context ends it early; the session may then only be closed.
+type Session interface {
+	// Input makes a relation of files. What was read is pinned: the list of files is made here, once.
+	Input(ctx context.Context, in Input) (Relation, []File, error)
+	// Select makes a relation of one SELECT over earlier relations and the session's variables.
+	Select(ctx context.Context, step Step) (Relation, error)
+	// Schema gives the columns of a relation in order.
+	Schema(ctx context.Context, r Relation) ([]Column, error)
+	// Count gives the number of rows.
+	Count(ctx context.Context, r Relation) (int64, error)
+	// Encode writes a relation as files below a folder that exists. It may leave partial files
+	// behind when it fails; it does not fsync.
+	Encode(ctx context.Context, e Encode) ([]Encoded, error)
+	// Close gives back everything that the session holds.
+	Close() error
+}
+
+// Input describes files to read.
+type Input struct {
+	Name    string            // the relation's name
+	Format  string            // "csv" or "parquet"
+	Path    string            // absolute path, possibly a glob (*, ?, [..], **)
+	Columns []Column          // declared columns in the file's terms; empty: as the file says
+	Options map[string]string // format options, as "delimiter"
+	Reused  bool              // more than one consumer: computed once
+}
+
+// File is one file that an input reads.
+type File struct {
+	Path    string // absolute
+	Size    int64  // bytes
+	ModTime time.Time
+}
+
+// Step is one named SQL SELECT.
+type Step struct {
+	Name   string
+	SQL    string
+	Reused bool // more than one consumer: computed once
+}
+
+// Column is a name and its SQL type.
+type Column struct {
+	Name string
+	Type string // SQL type, as "DECIMAL(18,2)"
+}
+
+// Encode describes files to be written.
+type Encode struct {
+	Relation       Relation
+	Format         string            // "parquet"
+	Dir            string            // absolute path of a folder that exists; files go below it
+	Suffix         string            // appended to every file name, as ".staged"
+	PartitionBy    []string          // columns that become key=value folders and leave the files; the order is that of the folders
+	OrderBy        []string          // SQL order terms
+	TargetFileSize int64             // bytes at which a new file is begun, roughly; 0: one file a partition. Not with PartitionBy
+	Options        map[string]string // format options, as "compression"
+	Statistics     bool              // per-column nulls, min and max wanted
+}
+
+// Encoded is one file that Encode wrote.
+type Encoded struct {
+	Name      string            // path below Dir, with slashes, including the suffix
+	Partition map[string]string // partition column to value as text; a NULL is absent
+	Rows      int64
+	Bytes     int64
+	Columns   []ColumnStats // only if wanted
+}
+
+// ColumnStats are those of one column in one file. Min and Max are as the engine prints them; nil when unknown.
+type ColumnStats struct {
+	Name  string
+	Nulls int64
+	Min   *string
+	Max   *string
+}
+
+// Kind tells what an Error is about.
+type Kind int
+
+// The kinds of Error.
+const (
+	Failed       Kind = iota // running failed
+	InputMissing             // no such file, or a glob without a match
+	InputInvalid             // a file or a value in it is not what was declared
+	QueryInvalid             // a SQL step cannot be used
+	BadOption                // an option or a type is not known
+	OutputFailed             // writing files failed
+)
+
+// Error is what every method of a Session returns when it fails, except for a cancelled context.
+type Error struct {
+	Kind    Kind
+	Input   string // the input, if it is about one
+	Step    string // the SQL step, if it is about one
+	File    string // the file read, if known
+	Line    int64  // physical line in File, from 1; 0: unknown
+	Column  string // the column, if known
+	Message string // one line
+	Hint    string // what to do, if known
+	Err     error  // the engine's own error
+}
+
+// Error gives the error as one line.
+func (e *Error) Error() string {
+	where := ""
+	if e.File != "" {
+		where = e.File + ": "
+		if e.Line > 0 {
+			where = fmt.Sprintf("%s:%d: ", e.File, e.Line)
+		}
+	}
+	if e.Column != "" {
+		where += "column " + e.Column + ": "
+	}
+	return where + e.Message
+}
+
+// Unwrap gives the engine's own error.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,177 @@
+// Package problem holds what a person is told when something cannot go on: a code that
+// programs can rely on, the position in the pipeline file, what happened, what it means for the
+// data, and what to do next. The exit code of the program follows from the code alone.
+//
+// Other packages return typed errors; package engine turns those into problems at its edge.
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Code names a kind of problem. Codes are part of the program's interface (`--json` prints them as
+// "reason"); they are never renamed.
+type Code string
+
+// The codes, by the exit code that they lead to.
+const (
+	// Exit 1: the run was refused; nothing was read and nothing was written.
+	RunLeaseHeld     Code = "RunLeaseHeld"     // another run holds the batch
+	BatchFinished    Code = "BatchFinished"    // the batch is finished and the task appends
+	RecordUnreadable Code = "RecordUnreadable" // a ledger document cannot be read, or is newer than this program
+	LedgerUnwritable Code = "LedgerUnwritable" // the ledger folder cannot be written
+	TargetElsewhere  Code = "TargetElsewhere"  // the output folder belongs to another ledger
+	OutputUnwritable Code = "OutputUnwritable" // files could not be landed in the output folder
+	WorkLeft         Code = "WorkLeft"         // an earlier commit's to-do list cannot be carried out
+
+	// Exit 2: usage or configuration.
+	Usage         Code = "Usage"
+	ConfigInvalid Code = "ConfigInvalid"
+	PluginMissing Code = "PluginMissing"
+
+	// Exit 4: reading, transforming or writing failed.
+	InputMissing  Code = "InputMissing"
+	InputInvalid  Code = "InputInvalid"
+	ComputeFailed Code = "ComputeFailed"
+	WriterFailed  Code = "WriterFailed"
+	NotAllLanded  Code = "NotAllLanded" // committed, but its to-do list could not be emptied
+	Failed        Code = "Failed"       // anything that has no code of its own
+
+	// Exit 5.
+	RunLeaseLost   Code = "RunLeaseLost"
+	OutcomeUnknown Code = "OutcomeUnknown"
+
+	// Exit 130 and 143.
+	Interrupted Code = "Interrupted"
+	Terminated  Code = "Terminated"
+)
+
+// Exit codes of the program.
+const (
+	ExitOK          = 0
+	ExitRefused     = 1
+	ExitUsage       = 2
+	ExitCheck       = 3
+	ExitFailed      = 4
+	ExitLost        = 5
+	ExitInterrupted = 130
+	ExitTerminated  = 143
+)
+
+// Exit returns the exit code of the program for c; an unknown code is a failure (4).
+func (c Code) Exit() int {
+	switch c {
+	case RunLeaseHeld, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, OutputUnwritable, WorkLeft:
+		return ExitRefused
+	case Usage, ConfigInvalid, PluginMissing:
+		return ExitUsage
+	case RunLeaseLost, OutcomeUnknown:
+		return ExitLost
+	case Interrupted:
+		return ExitInterrupted
+	case Terminated:
+		return ExitTerminated
+	}
+	return ExitFailed
+}
+
+// Pos is a place in a text file. Line and Col count from 1, Col in bytes; 0 means unknown.
+type Pos struct {
+	File string
+	Line int
+	Col  int
+}
+
+// String gives file:line:col, leaving out what is not known.
+func (p Pos) String() string {
+	switch {
+	case p.File == "":
+		return ""
+	case p.Line == 0:
+		return p.File
+	case p.Col == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// Problem is one thing that a person is told. Its text is one line.
+type Problem struct {
+	Code    Code
+	Pos     Pos    // where in a file, if anywhere
+	Task    string // the task, if any
+	Output  string // the output of the task, if any
+	Message string // what happened
+	Data    string // what it means for the data; empty when nothing was read or written
+	Hint    string // what to do next
+	Cause   error  // the error it was made from, for errors.Is and errors.As
+}
+
+// Error gives the whole problem as one line: position, task and output, message; data (hint).
+func (p *Problem) Error() string {
+	var b strings.Builder
+	if s := p.Pos.String(); s != "" {
+		b.WriteString(s + ": ")
+	}
+	switch {
+	case p.Task != "" && p.Output != "":
+		fmt.Fprintf(&b, "task %s, output %s: ", p.Task, p.Output)
+	case p.Task != "":
+		fmt.Fprintf(&b, "task %s: ", p.Task)
+	}
+	b.WriteString(p.Message)
+	if p.Data != "" {
+		b.WriteString("; " + p.Data)
+	}
+	if p.Hint != "" {
+		b.WriteString(" (" + p.Hint + ")")
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// Unwrap gives the error that the problem was made from.
+func (p *Problem) Unwrap() error { return p.Cause }
+
+// List is several problems found at once, such as all mistakes of a pipeline file.
+type List []*Problem
+
+// Error gives one line a problem.
+func (l List) Error() string {
+	lines := make([]string, len(l))
+	for i, p := range l {
+		lines[i] = p.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.Is and errors.As look into each problem.
+func (l List) Unwrap() []error {
+	errs := make([]error, len(l))
+	for i, p := range l {
+		errs[i] = p
+	}
+	return errs
+}
+
+// Exit returns the exit code of the program for err: the worst of its problems (130 and 143 stand
+// above all others), 4 for an error that is none, 0 for nil.
+func Exit(err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	var list List
+	if errors.As(err, &list) && len(list) > 0 {
+		worst := 0
+		for _, p := range list {
+			worst = max(worst, p.Code.Exit())
+		}
+		return worst
+	}
+	var p *Problem
+	if errors.As(err, &p) {
+		return p.Code.Exit()
+	}
+	return ExitFailed
+}
