@@ -1,0 +1,88 @@
+package fsops
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Fault is a Hook that does one thing at one operation. It is what UBUNYE_FAULT describes in
+// programs built with the tag "fault", and what tests use in their own process.
+type Fault struct {
+	Kind FaultKind
+	At   int64       // the operation, from 1
+	End  func(int64) // Kill and Stop: what ends or stops this process; called before operation At
+}
+
+// FaultKind tells what a Fault does.
+type FaultKind string
+
+// The kinds of Fault.
+const (
+	Kill   FaultKind = "kill"   // the process dies before operation At
+	Stop   FaultKind = "stop"   // the process is frozen before operation At
+	NoRoom FaultKind = "enospc" // operation At fails: no space left, nothing happened
+	Lost   FaultKind = "lost"   // operation At happens, but its caller is told that it failed
+)
+
+// ParseFault reads the form kind:number, as kill:37.
+func ParseFault(text string) (*Fault, error) {
+	kind, number, _ := strings.Cut(text, ":")
+	at, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || at < 1 {
+		return nil, fmt.Errorf("fault %q: want kind:number with a number from 1", text)
+	}
+	switch k := FaultKind(kind); k {
+	case Kill, Stop, NoRoom, Lost:
+		return &Fault{Kind: k, At: at}, nil
+	}
+	return nil, fmt.Errorf("fault %q: the kinds are kill, stop, enospc and lost", text)
+}
+
+// Before upholds Hook.
+func (f *Fault) Before(op Op) error {
+	if op.N != f.At {
+		return nil
+	}
+	switch f.Kind {
+	case Kill, Stop:
+		f.End(op.N)
+	case NoRoom:
+		return syscall.ENOSPC
+	}
+	return nil
+}
+
+// After upholds Hook.
+func (f *Fault) After(op Op, err error) error {
+	if op.N == f.At && f.Kind == Lost {
+		return syscall.EIO
+	}
+	return nil
+}
+
+// Trace is a Hook that keeps every operation, for tests that count first and then fail at each.
+type Trace struct {
+	mu  sync.Mutex
+	ops []Op
+}
+
+// Before upholds Hook.
+func (t *Trace) Before(op Op) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ops = append(t.ops, op)
+	return nil
+}
+
+// After upholds Hook.
+func (t *Trace) After(Op, error) error { return nil }
+
+// Ops returns what was seen so far.
+func (t *Trace) Ops() []Op {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]Op(nil), t.ops...)
+}

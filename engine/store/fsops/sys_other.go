@@ -1,0 +1,26 @@
+//go:build !linux
+
+package fsops
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+var errNotFolder error = syscall.ENOTDIR
+
+func renameNoReplace(from, to string) error {
+	return fmt.Errorf("rename without replacing: %w", errors.ErrUnsupported)
+}
+
+func syncFS(path string) error {
+	return fmt.Errorf("sync of a whole file system: %w", errors.ErrUnsupported)
+}
+
+func touchNow(path string) error {
+	now := time.Now()
+	return os.Chtimes(path, now, now)
+}
