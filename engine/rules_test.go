@@ -1,0 +1,223 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/ubunye-io/ubunye/"
+
+// mayImport is the whole of what our packages may import of ours, transitively read: down only, and
+// siblings never meet. Tests may import more: the suite and the fakes of what they test.
+var mayImport = map[string][]string{
+	"cmd/ubunye":                 {"engine", "engine/problem", "engine/store/fsops"},
+	"engine":                     {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/store/fsops", "engine/problem"},
+	"engine/problem":             {},
+	"engine/config":              {"engine/problem"},
+	"engine/plan":                {"engine/config", "engine/problem"},
+	"engine/compute":             {},
+	"engine/compute/duckdb":      {"engine/compute"},
+	"engine/compute/computetest": {"engine/compute"},
+	"engine/abi":                 {},
+	"engine/writer":              {"engine/abi", "engine/problem", "engine/store/fsops"},
+	"engine/ledger":              {"engine/store", "engine/store/fsops"},
+	"engine/store":               {"engine/store/fsops"},
+	"engine/store/fsops":         {},
+	"engine/store/storetest":     {"engine/store", "engine/store/fsops"},
+	"plugins/sdk":                {"engine/abi"},
+	"e2e":                        {},
+}
+
+// doors names, for each third-party library, the one package (and what lies below it) that may import it.
+var doors = map[string]string{
+	"gopkg.in/yaml.v3":                      "engine/config",
+	"github.com/knadh/koanf":                "engine/config",
+	"github.com/tetratelabs/wazero":         "engine/writer",
+	"github.com/duckdb/duckdb-go":           "engine/compute/duckdb",
+	"github.com/spf13/cobra":                "cmd/ubunye",
+	"github.com/spf13/pflag":                "cmd/ubunye",
+	"github.com/santhosh-tekuri/jsonschema": "engine/writer",
+}
+
+type listed struct {
+	ImportPath string
+	Dir        string
+	Imports    []string
+	GoFiles    []string
+}
+
+// packages reads `go list`, for this machine and for the plugins' target.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles", module+"...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list found %d packages", len(all))
+	}
+	return all
+}
+
+func TestImportsGoDownOnly(t *testing.T) {
+	seen := 0
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		allowed, known := rule(name)
+		if !known {
+			t.Errorf("%s has no import rule; say in mayImport what it may know", name)
+		}
+		for _, imp := range p.Imports {
+			if ours, ok := strings.CutPrefix(imp, module); ok {
+				seen++
+				if !slices.Contains(allowed, ours) {
+					t.Errorf("%s imports %s, which it must not know", name, ours)
+				}
+				continue
+			}
+			for lib, door := range doors {
+				if (imp == lib || strings.HasPrefix(imp, lib+"/")) && name != door && !strings.HasPrefix(name, door+"/") {
+					t.Errorf("%s imports %s, whose one door is %s", name, imp, door)
+				}
+			}
+			if (name == "engine/abi") && strings.Contains(imp, ".") {
+				t.Errorf("%s imports %s; it is standard library only", name, imp)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Fatalf("only %d imports of ours seen: the test reads nothing", seen)
+	}
+}
+
+// rule gives what a package may import. A built-in writer knows the SDK and the messages alone.
+func rule(name string) ([]string, bool) {
+	if allowed, ok := mayImport[name]; ok {
+		return allowed, true
+	}
+	switch {
+	case strings.HasPrefix(name, "plugins/"):
+		return []string{"plugins/sdk", "plugins/sdk/sdktest", "engine/abi"}, true
+	case strings.HasPrefix(name, "engine/writer/"):
+		return []string{"engine/abi", "engine/writer", "engine/writer/frame"}, true
+	}
+	return nil, false
+}
+
+// changes are the functions that change a file system: only store/fsops may call them, so that a
+// fault can be injected at each.
+var changes = map[string][]string{
+	"os": {"Rename", "Remove", "RemoveAll", "Mkdir", "MkdirAll", "MkdirTemp", "WriteFile", "Create", "CreateTemp", "OpenFile",
+		"Link", "Symlink", "Chmod", "Chtimes", "Chown", "Truncate"},
+	"syscall": {"Rename", "Unlink", "Mkdir", "Rmdir", "Link", "Fsync"},
+	"unix":    {"Rename", "Renameat2", "Unlink", "Mkdir", "Rmdir", "Link", "Fsync", "Syncfs"},
+}
+
+func TestOnlyFsopsChangesFileSystems(t *testing.T) {
+	eachCall(t, func(pkg, file string, sel *ast.SelectorExpr) {
+		// Guests have no file system, tools of the build are no part of the product.
+		if pkg == "engine/store/fsops" || strings.HasPrefix(pkg, "plugins/") {
+			return
+		}
+		if id, ok := sel.X.(*ast.Ident); ok && slices.Contains(changes[id.Name], sel.Sel.Name) {
+			t.Errorf("%s: %s.%s is called outside store/fsops", file, id.Name, sel.Sel.Name)
+		}
+	})
+}
+
+// Only the program's edge ends the process, and it does so in one place.
+func TestOnlyMainExits(t *testing.T) {
+	exits := 0
+	eachCall(t, func(pkg, file string, sel *ast.SelectorExpr) {
+		id, ok := sel.X.(*ast.Ident)
+		if !ok || !(id.Name == "os" && sel.Sel.Name == "Exit" || id.Name == "log" && strings.HasPrefix(sel.Sel.Name, "Fatal")) {
+			return
+		}
+		if pkg == "cmd/ubunye" {
+			exits++
+		} else if !isProgram(pkg) {
+			t.Errorf("%s: %s.%s ends the process", file, id.Name, sel.Sel.Name)
+		}
+	})
+	if exits != 1 {
+		t.Errorf("cmd/ubunye ends the process in %d places, want 1", exits)
+	}
+}
+
+// isProgram tells whether a package is a small program of its own beside the product's.
+func isProgram(pkg string) bool {
+	return strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
+}
+
+func TestNoInitFunctions(t *testing.T) {
+	eachFile(t, func(pkg, file string, f *ast.File) {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				t.Errorf("%s: init() hides what happens at start", file)
+			}
+		}
+	})
+}
+
+// eachFile parses every Go file of ours that is no test, whatever its build tags.
+func eachFile(t *testing.T, visit func(pkg, file string, f *ast.File)) {
+	t.Helper()
+	files := 0
+	for _, p := range packages(t) {
+		names, err := filepath.Glob(filepath.Join(p.Dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files++
+			pkg := strings.TrimPrefix(p.ImportPath, module)
+			if pkg == "e2e" || strings.HasSuffix(pkg, "test") {
+				continue
+			}
+			visit(pkg, pkg+"/"+filepath.Base(name), f)
+		}
+	}
+	if files < 10 {
+		t.Fatalf("only %d files seen: the test reads nothing", files)
+	}
+}
+
+func eachCall(t *testing.T, visit func(pkg, file string, sel *ast.SelectorExpr)) {
+	t.Helper()
+	eachFile(t, func(pkg, file string, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
+					visit(pkg, file, sel)
+				}
+			}
+			return true
+		})
+	})
+}
