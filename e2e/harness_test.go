@@ -1,0 +1,257 @@
+// Package e2e tests the built program as a person meets it: real processes, real kills, and readers
+// that are not ours. It knows nothing of the program's packages.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The program, built with fault injection, and the Python that has the foreign readers; `make test` makes both.
+var program, python string
+
+func TestMain(m *testing.M) {
+	for _, need := range []struct {
+		path *string
+		name string
+	}{{&program, "../bin/ubunye-fault"}, {&python, "../.venv/bin/python"}} {
+		abs, err := filepath.Abs(need.name)
+		if err == nil {
+			_, err = os.Stat(abs)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "e2e: %v: run these tests by `make test`, which builds what they need\n", err)
+			os.Exit(1)
+		}
+		*need.path = abs
+	}
+	os.Exit(m.Run())
+}
+
+// project is a folder with a pipeline, its data and its ledger.
+type project struct {
+	t    *testing.T
+	dir  string
+	home string   // the user's cache goes below it
+	env  []string // more environment
+}
+
+// cacheHome is shared by the tests, so that each does not compile the writers again.
+var cacheHome = filepath.Join(os.TempDir(), fmt.Sprintf("ubunye-e2e-%d", os.Getuid()))
+
+func newProject(t *testing.T, pipeline string) *project {
+	t.Helper()
+	p := &project{t: t, dir: t.TempDir(), home: cacheHome}
+	p.write("pipeline.yaml", pipeline)
+	return p
+}
+
+func (p *project) path(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *project) write(name, text string) {
+	p.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(p.path(name)), 0o777); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(p.path(name), []byte(text), 0o666); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// result is what a process left behind when it ended.
+type result struct {
+	exit           int // 128 + signal for one that was killed
+	stdout, stderr string
+}
+
+// process is one that was started and may still run.
+type process struct {
+	t        *testing.T
+	cmd      *exec.Cmd
+	out, err bytes.Buffer
+	done     chan struct{}
+}
+
+// start starts `ubunye args…` in the project's folder.
+func (p *project) start(env []string, args ...string) *process {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	q := &process{t: p.t, cmd: exec.CommandContext(ctx, program, args...), done: make(chan struct{})}
+	q.cmd.Dir = p.dir
+	q.cmd.Env = append(append(append([]string{}, "PATH="+os.Getenv("PATH"), "HOME="+p.home, "XDG_CACHE_HOME="+filepath.Join(p.home, ".cache")), p.env...), env...)
+	q.cmd.Stdout, q.cmd.Stderr = &q.out, &q.err
+	if err := q.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { q.cmd.Process.Kill() })
+	go func() { q.cmd.Wait(); cancel(); close(q.done) }()
+	return q
+}
+
+// wait waits for the end.
+func (q *process) wait() result {
+	q.t.Helper()
+	<-q.done
+	r := result{exit: q.cmd.ProcessState.ExitCode(), stdout: q.out.String(), stderr: q.err.String()}
+	if status, ok := q.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		r.exit = 128 + int(status.Signal())
+	}
+	if strings.Contains(r.stderr, "panic:") || strings.Contains(r.stderr, "DATA RACE") || strings.Contains(r.stderr, "goroutine ") {
+		q.t.Fatalf("the program crashed:\n%s", r.stderr)
+	}
+	return r
+}
+
+// waitStopped waits until the process has stopped itself (a fault stop:N) and reports true, or has
+// ended before that and reports false.
+func (q *process) waitStopped() bool {
+	q.t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-q.done:
+			return false
+		case <-tick.C:
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", q.cmd.Process.Pid))
+			if err != nil {
+				continue
+			}
+			if rest := string(stat[bytes.LastIndexByte(stat, ')')+1:]); strings.HasPrefix(strings.TrimSpace(rest), "T") {
+				return true
+			}
+		}
+	}
+}
+
+func (q *process) signal(s os.Signal) {
+	q.t.Helper()
+	if err := q.cmd.Process.Signal(s); err != nil {
+		q.t.Fatal(err)
+	}
+}
+
+// run runs `ubunye args…` to its end.
+func (p *project) run(args ...string) result { p.t.Helper(); return p.start(nil, args...).wait() }
+
+// runEnv is run with more environment.
+func (p *project) runEnv(env []string, args ...string) result {
+	p.t.Helper()
+	return p.start(env, args...).wait()
+}
+
+// must fails the test unless the exit code is as wanted.
+func (r result) must(t *testing.T, exit int) result {
+	t.Helper()
+	if r.exit != exit {
+		t.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", r.exit, exit, r.stdout, r.stderr)
+	}
+	return r
+}
+
+// says fails the test unless every text is in what the process said on stderr.
+func (r result) says(t *testing.T, texts ...string) result {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(r.stderr, text) {
+			t.Fatalf("stderr does not say %q:\n%s", text, r.stderr)
+		}
+	}
+	return r
+}
+
+// oneLine fails the test unless stderr is one line: a refusal, and nothing else.
+func (r result) oneLine(t *testing.T) result {
+	t.Helper()
+	if n := strings.Count(strings.TrimRight(r.stderr, "\n"), "\n"); n != 0 || strings.TrimSpace(r.stderr) == "" {
+		t.Fatalf("stderr is not one line:\n%s", r.stderr)
+	}
+	return r
+}
+
+// rows reads a folder of Parquet files with pyarrow: every row as one JSON line, sorted.
+func (p *project) rows(folder string) []string {
+	p.t.Helper()
+	return readRows(p.t, "parquet", p.path(folder))
+}
+
+// csvRows reads the rows of a CSV file with Python's own reader; where is column=value.
+func (p *project) csvRows(file string, where ...string) []string {
+	p.t.Helper()
+	return readRows(p.t, append([]string{"csv", p.path(file)}, where...)...)
+}
+
+func readRows(t *testing.T, args ...string) []string {
+	t.Helper()
+	cmd := exec.Command(python, append([]string{"rows.py"}, args...)...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("reading %v: %v\n%s", args, err, errs.String())
+	}
+	text := strings.TrimRight(string(out), "\n")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+// files lists what is under a folder of the project, with slashes, sorted; a folder that is not there
+// has none. Folders end in a slash.
+func (p *project) files(folder string) []string {
+	p.t.Helper()
+	var names []string
+	root := p.path(folder)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || path == root {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		name := filepath.ToSlash(rel)
+		if d.IsDir() {
+			name += "/"
+		}
+		names = append(names, name)
+		return nil
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// dataFiles lists the files under a folder that a reader takes for data.
+func (p *project) dataFiles(folder string) []string {
+	p.t.Helper()
+	var data []string
+	for _, name := range p.files(folder) {
+		if base := filepath.Base(name); !strings.HasSuffix(name, "/") && !strings.HasPrefix(base, "_") && !strings.HasPrefix(base, ".") {
+			data = append(data, name)
+		}
+	}
+	return data
+}
+
+// same fails the test unless both lists are equal.
+func same(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Fatalf("%s:\ngot  (%d)\n%s\nwant (%d)\n%s", what, len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"))
+	}
+}
