@@ -255,3 +255,20 @@ func same(t *testing.T, what string, got, want []string) {
 		t.Fatalf("%s:\ngot  (%d)\n%s\nwant (%d)\n%s", what, len(got), strings.Join(got, "\n"), len(want), strings.Join(want, "\n"))
 	}
 }
+
+const cont = syscall.SIGCONT
+
+// shell runs a line as a person who pastes it would; bin is first on the path.
+func (p *project) shell(bin, line string) result {
+	p.t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", line)
+	cmd.Dir = p.dir
+	cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + p.home, "XDG_CACHE_HOME=" + filepath.Join(p.home, ".cache")}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var failed *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
+		p.t.Fatal(err)
+	}
+	return result{exit: cmd.ProcessState.ExitCode(), stdout: out.String(), stderr: errs.String()}
+}

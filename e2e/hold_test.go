@@ -1,0 +1,243 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// stopAtStaging starts a first run of 2026-01-01 that freezes when it makes its staging folder.
+func (p *project) stopAtStaging() *process {
+	p.t.Helper()
+	q := p.start([]string{"UBUNYE_FAULT=stop:" + p.opAt("staging")}, dayArgs("2026-01-01")...)
+	if !q.waitStopped() {
+		p.t.Fatalf("the run was not stopped: %+v", q.wait())
+	}
+	return q
+}
+
+func TestR01ASecondRunOfALiveBatchIsRefused(t *testing.T) {
+	p := newSales(t)
+	first := p.stopAtStaging()
+	before := p.files(".")
+	r := p.runDay("2026-01-01").must(t, 1).oneLine(t)
+	host, _ := os.Hostname()
+	r.says(t, "clean_orders", "dt=2026-01-01", host, fmt.Sprintf("process %d", first.cmd.Process.Pid), "since ", "do not delete")
+	doc := p.document("clean_orders", "")
+	run, _ := doc["holder"].(map[string]any)["run"].(string)
+	r.says(t, run)
+	same(t, "files after the refusal", p.files("."), before)
+	first.signal(cont)
+	first.wait().must(t, 0)
+	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
+}
+
+// A holder whose process is gone is named as such; taking over is not in this version, so the run is
+// refused in a line of its own and changes nothing.
+func TestADeadHolderIsNamed(t *testing.T) {
+	p := newSales(t)
+	first := p.stopAtStaging()
+	first.signal(syscall.SIGKILL)
+	if r := first.wait(); r.exit != 137 {
+		t.Fatalf("exit %d", r.exit)
+	}
+	before := p.files(".")
+	p.runDay("2026-01-01").must(t, 1).oneLine(t).says(t, "is gone", fmt.Sprintf("process %d", first.cmd.Process.Pid))
+	same(t, "files after the refusal", p.files("."), before)
+}
+
+func TestR04AHundredStartedAtOnce(t *testing.T) {
+	p := newSales(t)
+	// Whoever wins freezes with its staging made, so that all others meet a live holder.
+	env := []string{"UBUNYE_FAULT=stop:" + p.opAt("staging")}
+	// The first start makes the ledger, in as many changes as a first run: let it exist, so that the number fits all.
+	const crowd = 100
+	all := make([]*process, crowd)
+	for i := range all {
+		all[i] = p.start(env, dayArgs("2026-01-01")...)
+	}
+	won := 0
+	for _, q := range all {
+		if q.waitStopped() {
+			won++
+			defer func() {
+				q.signal(cont)
+				q.wait().must(t, 0)
+				same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
+			}()
+			continue
+		}
+		r := q.wait().must(t, 1).oneLine(t)
+		for _, os := range []string{"no such file", "file exists", "permission denied", "errno"} {
+			if strings.Contains(strings.ToLower(r.stderr), os) {
+				t.Errorf("an error of the operating system: %s", r.stderr)
+			}
+		}
+	}
+	if won != 1 {
+		t.Fatalf("%d runs went on, want 1", won)
+	}
+}
+
+func TestR05RefusedBeforeAnyInputOrPlugin(t *testing.T) {
+	p := newSales(t)
+	p.runDay("2026-01-01").must(t, 0)
+	// Neither the input nor a usable cache for the writers is there any more: a refusal needs neither.
+	if err := os.RemoveAll(p.path("landing")); err != nil {
+		t.Fatal(err)
+	}
+	p.home = t.TempDir()
+	p.runDay("2026-01-01").must(t, 1).oneLine(t).says(t, "finished")
+	if made := filesBelow(t, p.home); len(made) != 0 {
+		t.Fatalf("a refused run prepared writers: %v", made)
+	}
+}
+
+const threeTasks = `name: three
+variables:
+  dt: {type: date, required: true}
+tasks:
+  c: &task
+    inputs: {raw: {format: csv, path: in.csv, columns: {id: bigint}}}
+    outputs: {out: {from: raw, format: parquet, path: lake/c}}
+  a:
+    inputs: {raw: {format: csv, path: in.csv, columns: {id: bigint}}}
+    outputs: {out: {from: raw, format: parquet, path: lake/a}}
+  b:
+    inputs: {raw: {format: csv, path: in.csv, columns: {id: bigint}}}
+    outputs: {out: {from: raw, format: parquet, path: lake/b}}
+`
+
+func TestR06AllBatchesOrNone(t *testing.T) {
+	p := newProject(t, threeTasks)
+	p.write("in.csv", "id\n1\n")
+	p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01", "--task", "b").must(t, 0)
+	// b is finished, so nothing of a and c may run either, and neither is held.
+	p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 1).says(t, "task b")
+	for _, task := range []string{"a", "c"} {
+		if rows := p.rows("lake/" + task); len(rows) != 0 {
+			t.Fatalf("task %s ran", task)
+		}
+		if held(p.document(task, "")) {
+			t.Fatalf("task %s is held", task)
+		}
+	}
+	p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01", "--task", "a", "--task", "c").must(t, 0)
+	same(t, "rows of c", p.rows("lake/c"), []string{`{"id": "1"}`})
+}
+
+func TestR10ADamagedDocumentIsRefusedByName(t *testing.T) {
+	p := newSales(t)
+	p.runDay("2026-01-01").must(t, 0)
+	folders, _ := filepath.Glob(p.path(".ubunye/batches/sales/clean_orders/*"))
+	if len(folders) != 1 {
+		t.Fatalf("batch folders: %v", folders)
+	}
+	generations, _ := filepath.Glob(folders[0] + "/*.json")
+	newest := generations[len(generations)-1]
+	good, err := os.ReadFile(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]string{
+		"empty": "", "cut": string(good[:len(good)/2]), "zeros": strings.Repeat("\x00", len(good)), "a list": "[]", "null": "null", "no fields": "{}",
+		"trailing garbage": string(good) + "x", "byte order mark": "\xef\xbb\xbf" + string(good), "newer": strings.Replace(string(good), `"format":1`, `"format":2`, 1),
+	} {
+		if bad == string(good) {
+			t.Fatalf("%s: the document was not changed", name)
+		}
+		if err := os.WriteFile(newest, []byte(bad), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		rows := p.dataFiles("lake")
+		for _, more := range [][]string{nil, {"--rerun"}} {
+			r := p.runDay("2026-01-01", more...)
+			if r.exit != 1 || !strings.Contains(r.stderr, newest) {
+				t.Errorf("%s %v: exit %d, stderr %s", name, more, r.exit, r.stderr)
+			}
+		}
+		same(t, name+": data", p.dataFiles("lake"), rows)
+		if now, _ := os.ReadFile(newest); string(now) != bad {
+			t.Errorf("%s: the evidence was overwritten", name)
+		}
+	}
+}
+
+func TestR11AnUnwritableLedgerIsRefused(t *testing.T) {
+	p := newSales(t)
+	p.write("not-a-folder", "")
+	p.write("pipeline.yaml", salesPipeline+"ledger: {path: not-a-folder/ledger}\n")
+	r := p.runDay("2026-01-01").must(t, 1).oneLine(t)
+	r.says(t, "ledger", "not-a-folder", "ledger:", "UBUNYE_RUN_LEASE=off")
+	if left := p.files("lake"); len(left) != 0 {
+		t.Fatalf("something was written: %v", left)
+	}
+	// The second way on: without a ledger, with a warning each time, and nothing is refused.
+	for range 2 {
+		p.runEnv([]string{"UBUNYE_RUN_LEASE=off"}, dayArgs("2026-01-01")...).must(t, 0).says(t, "warning", "UBUNYE_RUN_LEASE")
+	}
+	if got := len(p.rows("lake/orders")); got != 6 {
+		t.Fatalf("%d rows, want 6: off means that nothing is refused", got)
+	}
+	for _, name := range p.files("lake/orders") {
+		if strings.Contains(name, ".staged") || strings.Contains(name, "_ubunye-") && !strings.HasSuffix(name, "_ubunye-target") {
+			t.Errorf("left behind: %s", name)
+		}
+	}
+}
+
+func TestR25AFailedFirstAppendLeavesTheFolderAsItWas(t *testing.T) {
+	p := newSales(t)
+	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,ten\n")
+	p.write("lake/.keep", "")
+	before := p.files("lake")
+	p.runDay("2026-01-01").must(t, 4)
+	same(t, "lake", p.files("lake"), before)
+	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,10.00\n")
+	p.runDay("2026-01-01").must(t, 0)
+	if _, err := os.Stat(p.path("lake/orders/_SUCCESS")); err != nil {
+		t.Fatal("no _SUCCESS after landing")
+	}
+}
+
+func TestR28AFailingRunDropsItsOwnStagingOnly(t *testing.T) {
+	p := newSales(t)
+	p.runDay("2026-01-02").must(t, 0)
+	p.write(".ubunye/staging/20200101T000000Z-00000000/strange/out/part-1.parquet.staged", "somebody's")
+	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,ten\n")
+	p.runDay("2026-01-01").must(t, 4).says(t, "a.csv:2", "ten")
+	got := []string{}
+	for _, name := range p.files(".ubunye/staging") {
+		if !strings.HasSuffix(name, "/") {
+			got = append(got, name)
+		}
+	}
+	same(t, "staging", got, []string{"20200101T000000Z-00000000/strange/out/part-1.parquet.staged"})
+}
+
+func TestInterruptedRunsGiveTheBatchBack(t *testing.T) {
+	for signal, exit := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		p := newSales(t)
+		q := p.stopAtStaging()
+		q.signal(signal)
+		q.signal(cont)
+		q.wait().must(t, exit).says(t, "interrupted")
+		if held(p.document("clean_orders", "")) || committed(p.document("clean_orders", "")) {
+			t.Fatalf("%v: the batch is still held, or committed", signal)
+		}
+		if left := p.files("lake"); len(left) != 0 {
+			t.Fatalf("%v: left %v", signal, left)
+		}
+		p.runDay("2026-01-01").must(t, 0)
+		same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
+	}
+}
+
+func filesBelow(t *testing.T, dir string) []string {
+	t.Helper()
+	p := &project{t: t, dir: dir}
+	return p.files(".")
+}

@@ -1,0 +1,169 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A run killed at any of its changes leaves nothing uncommitted to be seen, and no committed batch
+// incomplete once the next start of the pipeline has finished its landing.
+func TestKilledAtEveryOperation(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		setup func(*project)
+		more  []string
+	}{
+		{"first append", func(*project) {}, nil},
+		{"second append", func(p *project) { p.runDay("2026-01-02").must(t, 0) }, nil},
+		{"rerun", func(p *project) { p.runDay("2026-01-01").must(t, 0) }, []string{"--rerun"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { killEverywhere(t, c.setup, dayArgs("2026-01-01", c.more...)) })
+	}
+}
+
+func killEverywhere(t *testing.T, setup func(*project), args []string) {
+	ops := newSales(t).trace(setup, args...)
+	n := len(ops)
+	t.Logf("%d operations", n)
+	kills, full, none := 0, 0, 0
+	for k := 1; k <= n+1; k++ {
+		p := newSales(t)
+		setup(p)
+		before := p.dataFiles("lake")
+		old := p.document("clean_orders", "2026-01-01")
+		r := p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", k)}, args...)
+		switch {
+		case r.exit == 137:
+			kills++
+		case k <= n || r.exit != 0:
+			t.Fatalf("kill at %d: exit %d: %s", k, r.exit, r.stderr)
+		}
+		doc := p.document("clean_orders", "2026-01-01")
+		done := committed(doc) && (old == nil || finishedRun(doc) != finishedRun(old))
+		if !done {
+			same(t, fmt.Sprintf("kill at %d (%v): data files before the commit", k, op(ops, k)), p.dataFiles("lake"), before)
+		}
+		for _, name := range p.dataFiles("lake") {
+			if strings.HasSuffix(name, ".staged") {
+				t.Fatalf("kill at %d: a staged file bears a name that readers take: %s", k, name)
+			}
+		}
+		// Any other batch of the pipeline is started: that finishes what was committed.
+		p.write("landing/2026-01-09/a.csv", "id,dt,amount\n")
+		p.runDay("2026-01-09").must(t, 0)
+		rows := p.rowsOf("2026-01-01")
+		switch want := p.salesRows("2026-01-01"); {
+		case done || old != nil:
+			same(t, fmt.Sprintf("kill at %d (%v): rows of a committed batch", k, op(ops, k)), rows, want)
+			full++
+		default:
+			same(t, fmt.Sprintf("kill at %d (%v): rows of an uncommitted batch", k, op(ops, k)), rows, nil)
+			none++
+		}
+		if done {
+			same(t, fmt.Sprintf("kill at %d (%v): files are those that the document claims", k, op(ops, k)), p.filesOf("2026-01-01"), claims(p.document("clean_orders", "2026-01-01")))
+		}
+	}
+	t.Logf("%d kills: %d left the whole batch, %d left nothing of it", kills, full, none)
+	if kills != n || full == 0 || (none == 0 && finishedRun(newSalesAfter(t, setup).document("clean_orders", "2026-01-01")) == "") {
+		t.Fatalf("of %d operations %d were kills; %d full, %d none", n, kills, full, none)
+	}
+}
+
+func newSalesAfter(t *testing.T, setup func(*project)) *project {
+	p := newSales(t)
+	setup(p)
+	return p
+}
+
+func op(ops []operation, k int) string {
+	if k > len(ops) {
+		return "after the end"
+	}
+	return ops[k-1].kind + " " + filepath.Base(ops[k-1].path)
+}
+
+func finishedRun(doc map[string]any) string {
+	finished, _ := doc["finished"].(map[string]any)
+	run, _ := finished["run"].(string)
+	return run
+}
+
+// claims are the names that a finished batch's document lists.
+func claims(doc map[string]any) []string {
+	var names []string
+	finished, _ := doc["finished"].(map[string]any)
+	outputs, _ := finished["outputs"].(map[string]any)
+	for _, o := range outputs {
+		list, _ := o.(map[string]any)["claims"].([]any)
+		for _, name := range list {
+			names = append(names, name.(string))
+		}
+	}
+	return names
+}
+
+// rowsOf are the rows of one day, as readers see them.
+func (p *project) rowsOf(day string) []string {
+	p.t.Helper()
+	var rows []string
+	for _, row := range p.rows("lake/orders") {
+		if strings.Contains(row, `"dt": "`+day+`"`) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func (p *project) filesOf(day string) []string {
+	p.t.Helper()
+	var names []string
+	for _, name := range p.dataFiles("lake/orders") {
+		if strings.HasPrefix(name, "dt="+day+"/") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// A full disk or a lost answer at any change: the run says what became of the batch by its exit code, and the
+// next run of the batch lands it once.
+func TestADiskThatFailsAtEveryOperation(t *testing.T) {
+	ops := newSales(t).trace(nil, dayArgs("2026-01-01")...)
+	for _, kind := range []string{"enospc", "lost"} {
+		t.Run(kind, func(t *testing.T) {
+			outcomes := map[int]int{}
+			for k := 1; k <= len(ops); k++ {
+				p := newSales(t)
+				r := p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=%s:%d", kind, k)}, dayArgs("2026-01-01")...)
+				outcomes[r.exit]++
+				done := committed(p.document("clean_orders", ""))
+				if r.exit == 0 && !done {
+					t.Fatalf("%s at %d (%s): exit 0 without a commit", kind, k, op(ops, k))
+				}
+				if !done && len(p.dataFiles("lake")) != 0 {
+					t.Fatalf("%s at %d (%s): visible without a commit", kind, k, op(ops, k))
+				}
+				if r.exit != 0 && strings.TrimSpace(r.stderr) == "" {
+					t.Fatalf("%s at %d (%s): failed in silence", kind, k, op(ops, k))
+				}
+				again := p.runDay("2026-01-01")
+				if again.exit != 0 && again.exit != 1 {
+					t.Fatalf("%s at %d (%s): then exit %d: %s", kind, k, op(ops, k), again.exit, again.stderr)
+				}
+				if held(p.document("clean_orders", "")) {
+					// The holder's last save was the one that failed: a dead holder, which this version only names.
+					if !strings.Contains(again.stderr, "is gone") {
+						t.Fatalf("%s at %d (%s): held, but not by a dead run: %s", kind, k, op(ops, k), again.stderr)
+					}
+					same(t, "rows of a held batch", p.rows("lake/orders"), nil)
+					continue
+				}
+				same(t, fmt.Sprintf("%s at %d (%s): rows", kind, k, op(ops, k)), p.rows("lake/orders"), p.salesRows("2026-01-01"))
+			}
+			t.Logf("%d operations; runs by exit code: %v", len(ops), outcomes)
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// operation is one change of the file system that a run made.
+type operation struct {
+	number   int
+	kind     string
+	path, to string
+}
+
+// trace runs a first day in a project like p, elsewhere, and gives the changes that it made, in order.
+func (p *project) trace(setup func(*project), args ...string) []operation {
+	p.t.Helper()
+	twin := newProject(p.t, "")
+	for _, name := range p.files(".") {
+		if strings.HasPrefix(name, ".ubunye") || strings.HasPrefix(name, "lake") || strings.HasSuffix(name, "/") {
+			continue
+		}
+		data, err := os.ReadFile(p.path(name))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		twin.write(name, string(data))
+	}
+	if setup != nil {
+		setup(twin)
+	}
+	file := filepath.Join(p.t.TempDir(), "trace")
+	twin.runEnv([]string{"UBUNYE_FAULT=trace:" + file}, args...).must(p.t, 0)
+	return readTrace(p.t, file)
+}
+
+func readTrace(t *testing.T, file string) []operation {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ops []operation
+	for _, line := range strings.Split(strings.TrimRight(string(data), "\n"), "\n") {
+		f := strings.Split(line, "\t")
+		n, err := strconv.Atoi(f[0])
+		if err != nil || len(f) != 4 {
+			t.Fatalf("trace line %q", line)
+		}
+		ops = append(ops, operation{number: n, kind: f[1], path: f[2], to: f[3]})
+	}
+	return ops
+}
+
+// opAt gives the number of the first change, of a first run of 2026-01-01, whose path holds the text.
+func (p *project) opAt(text string) string {
+	p.t.Helper()
+	for _, op := range p.trace(nil, dayArgs("2026-01-01")...) {
+		if strings.Contains(op.path, "/"+text) || strings.Contains(op.to, "/"+text) {
+			return strconv.Itoa(op.number)
+		}
+	}
+	p.t.Fatalf("no change touches %q", text)
+	return ""
+}
