@@ -80,6 +80,7 @@ func (l *loader) checkKeys(n *node, f *Field, at string) {
 			l.add(e.pos, "unknown key "+quote(e.key)+within(at), DidYouMean(e.key, f.memberNames()))
 		case m.Later:
 			l.add(e.pos, quote(e.key)+within(at)+" is not in this version", "remove the key")
+			n.partial = true
 		default:
 			l.check(e.value, m, join(at, e.key))
 			kept = append(kept, e)

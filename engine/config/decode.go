@@ -72,7 +72,7 @@ func (l *loader) batch(s section, p *Pipeline, vars *scope) {
 		case slices.IndexFunc(n.items[:i], func(o *node) bool { return o.text == item.text }) >= 0:
 			l.at(item, "batch names "+item.text+" twice", "remove one of the two")
 		case !p.Variables[at].Set && !vars.vars[item.text].missing && !l.opts.AllowUnset:
-			l.at(item, "the variable "+item.text+" makes the batch and has no value", "give "+flag(item.text, p.Variables[at].Type)+", or a default")
+			l.at(item, "the variable "+item.text+" makes the batch and has no value", "give "+howToGive(item.text, p.Variables[at].Type)+", or a default")
 		}
 	}
 }
@@ -128,6 +128,7 @@ func (l *loader) output(name string, s section) Output {
 		Pos: s.pos, FormatPos: s.where("format"), ModePos: s.where("mode"), PathPos: s.where("path")}
 	if n := s.n.get("path"); n != nil && !n.bad && !n.open && strings.ContainsAny(n.text, "*?[") {
 		l.at(n, s.at+".path: an output is a folder, not a glob", "write the folder without *, ? and [")
+		o.Path = ""
 	}
 	if n := s.n.get("target_file_size"); n != nil && len(o.PartitionBy) > 0 {
 		l.at(n, s.at+" has partition_by and target_file_size", "a partition is written as one file: remove target_file_size")

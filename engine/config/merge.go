@@ -9,8 +9,15 @@ func overlay(base, top *node) *node {
 	out := *base
 	out.entries = append([]entry(nil), base.entries...)
 	for _, e := range top.entries {
-		e.value = overlay(out.get(e.key), e.value)
-		out.put(e)
+		below := out.find(e.key)
+		if below == nil {
+			out.entries = append(out.entries, e)
+			continue
+		}
+		if below.value.kind != mappingNode || e.value.kind != mappingNode {
+			below.pos = e.pos // the value is the profile's alone
+		}
+		below.value = overlay(below.value, e.value)
 	}
 	return &out
 }
@@ -34,7 +41,7 @@ func (l *loader) profile(root *node) *node {
 		if len(known) == 0 {
 			hint = "the pipeline file has no profiles"
 		}
-		l.usage("there is no profile "+quote(name), hint)
+		l.usage("--profile "+name+": the pipeline has no profile of that name", hint)
 		return root
 	}
 	if p.bad || p.kind != mappingNode {

@@ -104,7 +104,7 @@ func hintFrom(name string, relations []string) string {
 	return hint + "; say which with from:"
 }
 
-// place is a folder of the pipeline that must lie apart from others.
+// folder is a place of the pipeline that must lie apart from others.
 type folder struct {
 	path string
 	what string
@@ -123,15 +123,15 @@ func (l *loader) checkFolders(p *Pipeline) {
 				continue
 			}
 			this := folder{o.Path, "tasks." + t.Name + ".outputs." + o.Name, o.PathPos}
-			for _, other := range folders {
-				l.apart(this, other)
+			if !slices.ContainsFunc(folders, func(other folder) bool { return l.overlap(this, other) }) {
+				folders = append(folders, this)
 			}
-			folders = append(folders, this)
 		}
 	}
 }
 
-func (l *loader) apart(a, b folder) {
+// overlap reports two folders of which one is, or lies in, the other.
+func (l *loader) overlap(a, b folder) bool {
 	there := b.what
 	if b.pos.Line > 0 {
 		there += " at " + b.pos.String()
@@ -144,7 +144,10 @@ func (l *loader) apart(a, b folder) {
 		l.add(a.pos, a.what+" writes to a folder inside that of "+there, hint)
 	case inside(b.path, a.path):
 		l.add(a.pos, a.what+" writes to a folder around that of "+there, hint)
+	default:
+		return false
 	}
+	return true
 }
 
 // inside tells whether a lies below b; both are clean and absolute.

@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -64,6 +63,7 @@ func (l *loader) render(n *node, f *Field, s *scope) {
 		return
 	}
 	var b strings.Builder
+	var outside []span
 	for _, p := range t {
 		if p.expr == nil {
 			b.WriteString(p.literal)
@@ -80,12 +80,44 @@ func (l *loader) render(n *node, f *Field, s *scope) {
 			continue
 		}
 		n.open = n.open || v.missing
+		if v.outside {
+			outside = append(outside, span{b.Len(), b.Len() + len(v.text), p, v})
+		}
 		b.WriteString(v.text)
+	}
+	text := b.String()
+	for _, o := range outside {
+		if f.Kind == SQL && o.makesComment(text) {
+			message, hint := o.value.notInSQL()
+			l.templateProblem(n, &templateError{open: o.part.open, at: o.part.expr.at, message: message, hint: hint})
+		}
 	}
 	if n.bad || n.open {
 		return
 	}
-	n.text, n.render = b.String(), true
+	n.text, n.render = text, true
+}
+
+// span is where a value from outside went.
+type span struct {
+	from, to int
+	part     part
+	value    value
+}
+
+// makesComment tells whether the value and the text beside it begin a comment in SQL.
+func (s span) makesComment(text string) bool {
+	around := text[max(0, s.from-1):min(len(text), s.to+1)]
+	return s.from < s.to && (strings.Contains(around, "--") || strings.Contains(around, "/*"))
+}
+
+// notInSQL says that a value cannot go into SQL text, and what to do.
+func (v value) notInSQL() (message, hint string) {
+	hint = "write " + v.name + " in the SQL instead of {{ }}: it is bound as a value"
+	if !strings.HasPrefix(v.name, "$") {
+		hint = "declare a variable with the default {{ " + v.name + " }} and write $name in the SQL: it is bound as a value"
+	}
+	return "the value of " + v.name + " cannot be put into SQL text, which takes letters, digits, spaces and _-.:+/ and no --", hint
 }
 
 // fits says why a value from outside must not go into a text of this kind.
@@ -98,12 +130,8 @@ func (v value) fits(k Kind) (message, hint string) {
 		bad := strings.IndexFunc(v.text, func(r rune) bool {
 			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" _-.:+/", r)
 		})
-		if bad >= 0 || strings.Contains(v.text, "--") {
-			hint = "write " + v.name + " in the SQL instead of {{ }}: it is bound as a value"
-			if !strings.HasPrefix(v.name, "$") {
-				hint = "declare a variable with the default {{ " + v.name + " }} and write $name in the SQL: it is bound as a value"
-			}
-			return "the value of " + v.name + " cannot be put into SQL text, which takes letters, digits, spaces and _-.:+/ (but not --)", hint
+		if bad >= 0 {
+			return v.notInSQL()
 		}
 	case Path:
 		switch {
@@ -150,7 +178,7 @@ func (n *node) within(open, at int) problem.Pos {
 func (l *loader) unrendered(src *source) bool {
 	i := bytes.Index(src.data, []byte("{{"))
 	if i >= 0 {
-		l.add(src.pos(i), "{{ in a SQL file, which is not templated", fmt.Sprintf("write $name for a variable; for the text itself '{' || '{'"))
+		l.add(src.pos(i), "{{ in a SQL file, which is not templated", "write $name for a variable; for the text itself '{' || '{'")
 	}
 	return i < 0
 }

@@ -58,7 +58,7 @@ func (l *loader) scalar(n *node, f *Field, at string) (scalar, bool) {
 		message, hint = refusePath(n.text)
 	case SQL:
 		if strings.TrimSpace(n.text) == "" {
-			message = "is empty"
+			message = "the SQL is empty"
 		}
 	case Bytes:
 		s.number, message = parseBytes(n.text)

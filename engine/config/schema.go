@@ -71,11 +71,13 @@ func ledgerField() *Field {
 
 func taskField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
-		{Name: "inputs", Kind: Map, Keys: Name, Elem: inputField(), Doc: "Files to read. Each is a relation that the SQL steps can use."},
+		{Name: "inputs", Kind: Map, Keys: Name, Elem: inputField(), Example: "{raw: {format: csv, path: landing/*.csv}}",
+			Doc: "Files to read. Each is a relation that the SQL steps can use."},
 		{Name: "transform", Kind: Map, Keys: Name, Ordered: true, Elem: stepField(), Example: "{clean: SELECT * FROM raw}",
 			Doc: "Named SQL steps, in order. Each is one SELECT, and a relation that later steps can use."},
 		later("expect", "Data checks."),
-		{Name: "outputs", Kind: Map, Keys: Name, Required: true, Elem: outputField(), Doc: "What is written."},
+		{Name: "outputs", Kind: Map, Keys: Name, Required: true, Elem: outputField(), Example: "{clean: {format: parquet, path: lake/orders}}",
+			Doc: "What is written."},
 	}}
 }
 

@@ -28,7 +28,7 @@ func (s section) sub(key string) section {
 }
 
 // bad tells that the section cannot be looked at: what is missing in it is not news.
-func (s section) bad() bool { return s.n != nil && s.n.bad }
+func (s section) bad() bool { return s.n != nil && (s.n.bad || s.n.partial) }
 
 // value reads a scalar key.
 func (s section) value(key string) scalar {

@@ -53,6 +53,7 @@ type node struct {
 	bad     bool    // a problem has been reported; nothing more is to be said
 	open    bool    // text that depends on a variable without a value, as written
 	render  bool    // text that came out of a template
+	partial bool    // a mapping with a key that is not in this version: what is missing is not news
 }
 
 type entry struct {
@@ -62,10 +63,18 @@ type entry struct {
 }
 
 func (n *node) get(key string) *node {
+	if e := n.find(key); e != nil {
+		return e.value
+	}
+	return nil
+}
+
+// find gives the entry of a key, to be looked at or changed.
+func (n *node) find(key string) *entry {
 	if n != nil {
-		for _, e := range n.entries {
-			if e.key == key {
-				return e.value
+		for i := range n.entries {
+			if n.entries[i].key == key {
+				return &n.entries[i]
 			}
 		}
 	}
@@ -74,11 +83,9 @@ func (n *node) get(key string) *node {
 
 // put sets a key, replacing an earlier value in its place.
 func (n *node) put(e entry) {
-	for i := range n.entries {
-		if n.entries[i].key == e.key {
-			n.entries[i] = e
-			return
-		}
+	if old := n.find(e.key); old != nil {
+		*old = e
+		return
 	}
 	n.entries = append(n.entries, e)
 }
@@ -122,8 +129,9 @@ func (l *loader) parse(src *source) *node {
 	return root
 }
 
-// yamlError takes apart the only form in which the YAML reader gives the place of a mistake.
-var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
+// yamlError takes apart the only form in which the YAML reader gives the place of a mistake. Its parser, unlike its
+// scanner, counts lines from 0, and names the line where the block began that it could not go on with.
+var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?((did not find expected )?.*)`)
 
 // syntax reports what the YAML reader could not read.
 func (l *loader) syntax(src *source, err error) {
@@ -135,6 +143,10 @@ func (l *loader) syntax(src *source, err error) {
 	pos, message := problem.Pos{File: src.name}, "YAML cannot be read: "+parts[2]
 	line, _ := strconv.Atoi(parts[1]) // 0 when there is none
 	if line > 0 {
+		if parts[3] != "" {
+			line++
+			message = "YAML cannot be read from here on: " + parts[2]
+		}
 		line = min(line, len(src.starts))
 		pos = problem.Pos{File: src.name, Line: line, Col: 1}
 	}
@@ -147,7 +159,7 @@ func (l *loader) syntax(src *source, err error) {
 			return
 		}
 	}
-	for _, n := range []int{line, line - 1} {
+	for _, n := range []int{line, line - 1, line + 1} {
 		if i := bytes.Index(src.line(n), []byte("{{")); i >= 0 {
 			l.add(problem.Pos{File: src.name, Line: n, Col: i + 1}, message, "quote a value that holds {{ }}")
 			return

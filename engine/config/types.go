@@ -119,7 +119,7 @@ func (t Type) normalise(text string, values []string) (string, error) {
 		}
 	case TypeEnum:
 		if !slices.Contains(values, text) {
-			return "", fmt.Errorf("is not one of %s", strings.Join(values, ", "))
+			return "", errors.New("is not one of its values")
 		}
 	case TypeDate, TypeMonth, TypeHour, TypeTimestamp:
 		at, err := t.time(text)

@@ -63,7 +63,7 @@ func (l *loader) variable(d section, name string, s *scope, given supply, isGive
 	case isGiven:
 		text, err := v.Type.normalise(given.text, values)
 		if err != nil {
-			l.usage(given.from+": "+quote(given.text)+" "+err.Error(), l.declaredAs(v, values))
+			l.usage(given.from+": "+quote(given.text)+" "+err.Error(), l.declaredAs(given.text, v, values))
 			return v, true
 		}
 		v.Value, v.Set, v.Given = text, true, true
@@ -79,7 +79,7 @@ func (l *loader) variable(d section, name string, s *scope, given supply, isGive
 	case required:
 		if !l.opts.AllowUnset {
 			l.problems = append(l.problems, &problem.Problem{Code: problem.Usage, Pos: v.Pos,
-				Message: "the variable " + name + " is required and was not given", Hint: "give " + flag(name, v.Type)})
+				Message: "the variable " + name + " is required and was not given", Hint: "give " + howToGive(name, v.Type)})
 		}
 		return v, true
 	}
@@ -131,23 +131,29 @@ func (l *loader) defaultText(n *node, t Type, at string, values []string) (strin
 	}
 	text, err := t.normalise(text, values)
 	if err != nil {
-		l.at(n, at+": "+quote(n.text)+" "+err.Error(), "write it as "+t.example())
+		hint := "write it as " + t.example()
+		if t == TypeEnum {
+			hint = DidYouMean(n.text, values)
+		}
+		l.at(n, at+": "+quote(n.text)+" "+err.Error(), hint)
 		return "", false
 	}
 	return text, true
 }
 
-func flag(name string, t Type) string {
+// howToGive is the flag that gives a variable.
+func howToGive(name string, t Type) string {
 	if name == "dt" || name == "dtf" {
 		return "--" + name + " " + t.example()
 	}
 	return "--var " + name + "=" + t.example()
 }
 
-func (l *loader) declaredAs(v Variable, values []string) string {
-	hint := "give " + flag(v.Name, v.Type)
+// declaredAs is the hint for a value that does not fit.
+func (l *loader) declaredAs(given string, v Variable, values []string) string {
+	hint := "give " + howToGive(v.Name, v.Type)
 	if v.Type == TypeEnum {
-		hint = DidYouMean("", values)
+		hint = DidYouMean(given, values)
 	}
 	return strings.TrimPrefix(hint+"; "+v.Name+" is declared at "+v.Pos.String(), "; ")
 }
