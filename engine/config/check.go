@@ -96,6 +96,7 @@ func (l *loader) checkNames(n *node, f *Field, at string) {
 	for _, e := range n.entries {
 		path := join(at, e.key)
 		if f.Keys == Name && !l.checkName(e.pos, e.key, at) {
+			n.partial = true
 			continue
 		}
 		if e.key == "" {

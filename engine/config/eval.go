@@ -70,6 +70,9 @@ func (s *scope) use(e *expr, open int) (value, *templateError) {
 	if err != nil || v.set || v.missing {
 		return v, err
 	}
+	if e.kind == callExpr { // default, whose last resort has no value either
+		return s.use(e.args[1], open)
+	}
 	err = &templateError{open: open, at: e.at}
 	if e.kind == envExpr {
 		err.message = "the environment variable " + e.text + " is not set"
@@ -98,7 +101,7 @@ func (s *scope) call(e *expr, open int) (value, *templateError) {
 		if v, err := s.eval(e.args[0], open); err != nil || v.set || v.missing {
 			return v, err
 		}
-		return s.use(e.args[1], open)
+		return s.eval(e.args[1], open)
 	}
 	first, err := s.use(e.args[0], open)
 	if err != nil {

@@ -119,7 +119,7 @@ func (s section) each(key string, fn func(name string, in section)) {
 	if n == nil || n.bad {
 		return
 	}
-	if f.Required && len(n.entries) == 0 {
+	if f.Required && len(n.entries) == 0 && !n.partial {
 		s.l.at(n, join(s.at, key)+" is empty", "as in "+f.sample())
 	}
 	for _, e := range n.entries {

@@ -53,7 +53,7 @@ type node struct {
 	bad     bool    // a problem has been reported; nothing more is to be said
 	open    bool    // text that depends on a variable without a value, as written
 	render  bool    // text that came out of a template
-	partial bool    // a mapping with a key that is not in this version: what is missing is not news
+	partial bool    // a mapping of which a key was refused, so that what is missing is not news
 }
 
 type entry struct {
@@ -184,7 +184,8 @@ func (b *builder) build(y *yaml.Node, depth int) *node {
 		n.bad = true
 		if !b.stopped {
 			b.stopped = true
-			b.add(n.pos, b.limit(y), "anchors are for small blocks that are used a few times")
+			message, hint := b.limit(y)
+			b.add(n.pos, message, hint)
 		}
 	}
 	if b.stopped {
@@ -217,14 +218,14 @@ func (b *builder) build(y *yaml.Node, depth int) *node {
 	return n
 }
 
-func (b *builder) limit(y *yaml.Node) string {
+func (b *builder) limit(y *yaml.Node) (message, hint string) {
 	switch {
 	case b.left < 0:
-		return fmt.Sprintf("the file has more than %d values once every alias is written out", maxNodes)
+		return fmt.Sprintf("the file has more than %d values once every alias is written out", maxNodes), "anchors are for small blocks that are used a few times"
 	case b.inside[y]:
-		return "the block holds an alias of itself"
+		return "the block holds an alias of itself", "remove the alias"
 	}
-	return fmt.Sprintf("more than %d blocks inside each other", maxDepth)
+	return fmt.Sprintf("more than %d blocks inside each other", maxDepth), ""
 }
 
 // mapping fills n: what is written explicitly first, in order, then what merge keys add.
