@@ -240,7 +240,7 @@ func (b *builder) mapping(n *node, y *yaml.Node, depth int) {
 		}
 		if k.Kind != yaml.ScalarNode {
 			b.add(pos, "a key must be text, not a list or a mapping", "quote a value that begins with {{")
-			n.bad = true
+			n.partial = true
 			continue
 		}
 		if first, twice := seen[k.Value]; twice {
@@ -260,6 +260,7 @@ func (b *builder) mapping(n *node, y *yaml.Node, depth int) {
 	for _, m := range merges {
 		b.merge(n, m, depth)
 	}
+	n.bad = n.partial && len(n.entries) == 0 // {{ dt }} without quotes: no mapping was meant
 }
 
 // merge adds the keys of a merge key's value that n does not have yet.
