@@ -17,6 +17,9 @@ type source struct {
 	name   string // as people know it
 	data   []byte
 	starts []int // offset of each line
+
+	// Where offset was last, so that a long line is not walked from its start for each value in it.
+	lastLine, lastColumn, lastOffset int
 }
 
 func newSource(name string, data []byte) *source {
@@ -52,11 +55,15 @@ func (s *source) offset(line, column int) int {
 	if line < 1 || line > len(s.starts) {
 		return len(s.data)
 	}
-	at := s.starts[line-1]
-	for ; column > 1 && at < len(s.data); column-- {
+	at, col := s.starts[line-1], 1
+	if line == s.lastLine && column >= s.lastColumn {
+		at, col = s.lastOffset, s.lastColumn
+	}
+	for ; col < column && at < len(s.data); col++ {
 		_, n := utf8.DecodeRune(s.data[at:])
 		at += n
 	}
+	s.lastLine, s.lastColumn, s.lastOffset = line, col, at
 	return at
 }
 

@@ -258,13 +258,13 @@ func (b *builder) mapping(n *node, y *yaml.Node, depth int) {
 		}
 	}
 	for _, m := range merges {
-		b.merge(n, m, depth)
+		b.merge(n, m, depth, seen)
 	}
 	n.bad = n.partial && len(n.entries) == 0 // {{ dt }} without quotes: no mapping was meant
 }
 
-// merge adds the keys of a merge key's value that n does not have yet.
-func (b *builder) merge(n *node, y *yaml.Node, depth int) {
+// merge adds the keys of a merge key's value that n does not have yet, as seen tells.
+func (b *builder) merge(n *node, y *yaml.Node, depth int, seen map[string]problem.Pos) {
 	m := b.build(y, depth+1)
 	from := []*node{m}
 	if m.kind == listNode {
@@ -278,7 +278,8 @@ func (b *builder) merge(n *node, y *yaml.Node, depth int) {
 			continue
 		}
 		for _, e := range f.entries {
-			if n.get(e.key) == nil {
+			if _, has := seen[e.key]; !has {
+				seen[e.key] = e.pos
 				n.entries = append(n.entries, e)
 			}
 		}
