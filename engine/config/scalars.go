@@ -45,40 +45,45 @@ func (l *loader) scalar(n *node, f *Field, at string) (scalar, bool) {
 		l.unquoted(n, at)
 		return scalar{}, false
 	}
-	message, hint := "", ""
-	s := scalar{text: n.text}
-	switch f.Kind {
-	case Name:
-		if !isName(n.text) {
-			message, hint = quote(n.text)+" cannot be a name", nameRule
-		}
-	case Choice:
-		message, hint = f.choose(n.text)
-	case Path:
-		message, hint = refusePath(n.text)
-	case SQL:
-		if strings.TrimSpace(n.text) == "" {
-			message = "the SQL is empty"
-		}
-	case Bytes:
-		s.number, message = parseBytes(n.text)
-		hint = "write it as " + f.sample()
-	case Duration:
-		d, err := time.ParseDuration(n.text)
-		if err != nil || d <= 0 {
-			message, hint = quote(n.text)+" is not a time with its unit", "write it as "+f.sample()
-		}
-		s.duration = d
-	case Text:
-		if slices.Contains(f.LaterOf, n.text) {
-			message, hint = n.text+" is not in this version", ""
-		}
-	}
+	s, message, hint := f.read(n.text)
 	if message != "" {
 		l.at(n, at+": "+message, hint)
 		return scalar{}, false
 	}
 	return s, true
+}
+
+// read reads a text by the kind of the field; the message says why it cannot be.
+func (f *Field) read(text string) (s scalar, message, hint string) {
+	s.text = text
+	switch f.Kind {
+	case Name:
+		if !isName(text) {
+			message, hint = quote(text)+" cannot be a name", nameRule
+		}
+	case Choice:
+		message, hint = f.choose(text)
+	case Path:
+		message, hint = refusePath(text)
+	case SQL:
+		if strings.TrimSpace(text) == "" {
+			message = "the SQL is empty"
+		}
+	case Bytes:
+		s.number, message = parseBytes(text)
+		hint = "write it as " + f.sample()
+	case Duration:
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			message, hint = quote(text)+" is not a time with its unit", "write it as "+f.sample()
+		}
+		s.duration = d
+	case Text:
+		if slices.Contains(f.LaterOf, text) {
+			message = text + " is not in this version"
+		}
+	}
+	return s, message, hint
 }
 
 func (f *Field) sample() string {

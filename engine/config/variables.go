@@ -90,7 +90,7 @@ func (l *loader) variable(d section, name string, s *scope, given supply, isGive
 func (l *loader) checkDeclaration(d section, t Type, required bool, values []string, def *node) {
 	list := d.n.get("values")
 	switch {
-	case t == TypeEnum && list == nil && !d.n.bad:
+	case t == TypeEnum && (list == nil || len(list.items) == 0) && !d.n.bad:
 		l.add(d.pos, d.at+" is of type enum and has no values", "list them, as in values: [eu, us]")
 	case t != TypeEnum && list != nil:
 		l.add(list.pos, d.at+".values is for the type enum, not "+string(t), "write type: enum, or remove values")
