@@ -1,0 +1,122 @@
+package config
+
+import (
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/problem"
+)
+
+// Pipeline is a pipeline file after profile, environment, flags and templates: what a run does.
+// Everything in it has been checked, except what needs the data, the SQL or a writer plugin.
+//
+// Names (of the pipeline, tasks, inputs, steps, outputs, variables, profiles) begin with a letter or
+// "_" and go on with letters, digits, "_" and "-", ASCII only, at most 64 bytes; they name folders and
+// relations, so two that differ only in case count as the same. An output's folder is written by no other
+// output of the pipeline, directly or further down, and lies apart from the ledger.
+type Pipeline struct {
+	Name       string
+	File       string // as it was given
+	Dir        string // absolute; relative paths are relative to it
+	Profile    string // empty: none
+	Engine     Engine
+	Ledger     Ledger
+	Durability string // "safe" or "fast"
+	Parallel   int    // tasks side by side
+	Variables  []Variable
+	Batch      []string // variables that make the batch; nil: all that have a value
+	Tasks      []Task   // in the order of the file
+
+	// Unset are the variables that must have a value and have none: the required ones, and those of
+	// Batch. It is only ever filled with Options.AllowUnset: then texts that depend on a required one
+	// stay as written, and the pipeline cannot run.
+	Unset []Variable
+}
+
+// Engine holds the settings of the compute engine. Zero values leave the choice to it.
+type Engine struct {
+	Kind    string // "local"
+	Memory  string // as "4GiB"
+	Threads int
+	Spill   string // absolute path
+}
+
+// Ledger holds the settings of the ledger.
+type Ledger struct {
+	Path      string // absolute
+	Heartbeat time.Duration
+	Timeout   time.Duration // at least six heartbeats
+	Pos       problem.Pos   // of the path; zero when it was not set in the file
+}
+
+// Variable is a declared variable and its value.
+type Variable struct {
+	Name    string
+	Type    Type
+	SQLType string // type of the parameter $name; a function of Type alone
+	Value   string // in the one spelling of its type
+	Set     bool   // there is a value
+	Given   bool   // the value came from a flag or the environment
+	Doc     string
+	Pos     problem.Pos
+}
+
+// Task is one unit of work: it reads, transforms, and lands its outputs together.
+type Task struct {
+	Name    string      `json:"name"`
+	Inputs  []Input     `json:"inputs"`  // in the order of the file
+	Steps   []Step      `json:"steps"`   // in the order of the file
+	Outputs []Output    `json:"outputs"` // in the order of the file
+	Pos     problem.Pos `json:"-"`
+
+	// Config is the rendered configuration as JSON: equal for equal work, whatever the
+	// layout of the file, and the same from another working or mount directory (paths are as written;
+	// the text of SQL files is part of it). Engine, ledger and parallelism are not part of it.
+	Config []byte `json:"-"`
+}
+
+// Input is files to read as one relation.
+type Input struct {
+	Name    string            `json:"name"`
+	Format  string            `json:"format"`
+	Path    string            `json:"-"`    // absolute; possibly a glob
+	Written string            `json:"path"` // the rendered path as written
+	Options map[string]string `json:"options,omitempty"`
+	Columns []Column          `json:"columns,omitempty"` // in the order of the file
+	OnEmpty string            `json:"on_empty"`          // "ok", "warn" or "fail"
+	Pos     problem.Pos       `json:"-"`
+	PathPos problem.Pos       `json:"-"`
+}
+
+// Column is a declared column.
+type Column struct {
+	Name string      `json:"name"`
+	Type string      `json:"type"` // SQL type
+	Pos  problem.Pos `json:"-"`
+}
+
+// Step is one named SELECT.
+type Step struct {
+	Name string      `json:"name"`
+	SQL  string      `json:"sql"`
+	File string      `json:"-"` // the SQL file, if it has one of its own
+	Pos  problem.Pos `json:"-"` // of the SQL text, or of the start of File
+}
+
+// Output is one place to write a relation to.
+type Output struct {
+	Name           string            `json:"name"`
+	From           string            `json:"from"` // a step or input of the task
+	Format         string            `json:"format"`
+	Path           string            `json:"-"`    // absolute
+	Written        string            `json:"path"` // the rendered path as written
+	Mode           string            `json:"mode"`
+	PartitionBy    []string          `json:"partition_by,omitempty"`
+	SortBy         []string          `json:"sort_by,omitempty"`
+	Options        map[string]string `json:"options,omitempty"`
+	SuccessFile    bool              `json:"success_file"`
+	TargetFileSize int64             `json:"target_file_size,omitempty"` // bytes; 0: none
+	Pos            problem.Pos       `json:"-"`
+	FormatPos      problem.Pos       `json:"-"`
+	ModePos        problem.Pos       `json:"-"` // of the output when the mode is not written
+	PathPos        problem.Pos       `json:"-"`
+}

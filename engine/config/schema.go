@@ -1,0 +1,134 @@
+package config
+
+// declare is the one declaration of the pipeline file.
+func declare() *Field {
+	top := []*Field{
+		{Name: "name", Kind: Name, Required: true, Constant: true, Example: "sales",
+			Doc: "Names the pipeline in the ledger. Changing it makes every batch a new one."},
+		{Name: "variables", Kind: Map, Keys: Name, Ordered: true, Elem: variableField(), Example: "{dt: {type: date, required: true}}",
+			Doc: "What a run is given by --var, --dt and --dtf. SQL names them as $dt, text as {{ dt }}."},
+		{Name: "batch", Kind: List, Constant: true, Elem: &Field{Kind: Name}, Example: "[dt, region]",
+			Doc: "The variables that make the batch; each must have a value. Without it: all that have one. The profile is always part of the batch."},
+		engineField(),
+		ledgerField(),
+		{Name: "durability", Kind: Choice, Values: []string{"safe", "fast"}, Default: "safe", Setting: true, Constant: true,
+			Doc: "safe: staged files are synced to the disk before the commit. fast: only the ledger is; a power cut can damage the newest files."},
+		{Name: "parallel", Kind: Int, Default: "1", Setting: true, Constant: true, Example: "2",
+			Doc: "How many tasks run side by side."},
+		later("state", "Run state and recovery."),
+		later("connections", "Databases."),
+		later("plugins", "Writers of one's own."),
+		{Name: "tasks", Kind: Map, Keys: Name, Required: true, Elem: taskField(), Example: "{clean_orders: {inputs: …, transform: …, outputs: …}}",
+			Doc: "What is read, transformed and written. Tasks run in the order of the file."},
+	}
+	profile := &Field{Kind: Object, Fields: top}
+	return &Field{Kind: Object, Fields: append([]*Field{
+		{Name: "profiles", Kind: Map, Keys: Name, Elem: profile, Example: "{prod: {engine: {memory: 16GiB}}}",
+			Doc: "Named changes, merged over the rest of the file key by key; chosen by --profile. Lists are replaced whole."},
+	}, top...)}
+}
+
+func later(name, doc string) *Field { return &Field{Name: name, Later: true, Doc: doc} }
+
+func variableField() *Field {
+	return &Field{Kind: Object, Short: "type", Fields: []*Field{
+		{Name: "type", Kind: Choice, Values: typeNames(), Default: string(TypeText), Constant: true, Example: "date",
+			Doc: "How a value is checked and spelled; see Type."},
+		{Name: "required", Kind: Bool, Default: "false", Constant: true,
+			Doc: "A run that is not given a value is refused."},
+		{Name: "default", Kind: Scalar, Example: "eu",
+			Doc: "The value when none is given. A default alone does not name a batch."},
+		{Name: "values", Kind: List, Constant: true, Elem: &Field{Kind: Text}, Example: "[eu, us]",
+			Doc: "What a variable of type enum may be."},
+		{Name: "doc", Kind: Text, Constant: true, Doc: "What the variable is for."},
+	}}
+}
+
+func engineField() *Field {
+	return &Field{Name: "engine", Kind: Object, Constant: true, Doc: "What makes the rows.", Fields: []*Field{
+		{Name: "kind", Kind: Choice, Values: []string{"local"}, LaterOf: []string{"spark"}, Default: "local", Setting: true,
+			Doc: "local: the embedded engine, on this machine."},
+		{Name: "memory", Kind: Bytes, Setting: true, Example: "4GiB",
+			Doc: "Most memory to use; beyond it rows are spilled to disk. Without it the engine decides."},
+		{Name: "threads", Kind: Int, Setting: true, Example: "4",
+			Doc: "Worker threads. Without it the engine decides."},
+		{Name: "spill", Kind: Path, Setting: true, Example: "/var/tmp/ubunye",
+			Doc: "Folder for rows that do not fit into memory. It is made when needed."},
+		later("remote", "Address of a remote engine."),
+	}}
+}
+
+func ledgerField() *Field {
+	return &Field{Name: "ledger", Kind: Object, Constant: true, Doc: "The record of which batches are done and who holds them.", Fields: []*Field{
+		{Name: "path", Kind: Path, Default: ".ubunye", Setting: true,
+			Doc: "The ledger's folder. Runs that write to the same outputs must share it."},
+		{Name: "heartbeat", Kind: Duration, Default: "30s", Setting: true,
+			Doc: "How often a run shows that it is alive."},
+		{Name: "timeout", Kind: Duration, Default: "15m", Setting: true,
+			Doc: "After this long without a heartbeat a run is taken for dead; at least six heartbeats."},
+	}}
+}
+
+func taskField() *Field {
+	return &Field{Kind: Object, Fields: []*Field{
+		{Name: "inputs", Kind: Map, Keys: Name, Elem: inputField(), Example: "{raw: {format: csv, path: landing/*.csv}}",
+			Doc: "Files to read. Each is a relation that the SQL steps can use."},
+		{Name: "transform", Kind: Map, Keys: Name, Ordered: true, Elem: stepField(), Example: "{clean: SELECT * FROM raw}",
+			Doc: "Named SQL steps, in order. Each is one SELECT, and a relation that later steps can use."},
+		later("expect", "Data checks."),
+		{Name: "outputs", Kind: Map, Keys: Name, Required: true, Elem: outputField(), Example: "{clean: {format: parquet, path: lake/orders}}",
+			Doc: "What is written."},
+	}}
+}
+
+func inputField() *Field {
+	return &Field{Kind: Object, Fields: []*Field{
+		{Name: "format", Kind: Choice, Required: true, Values: []string{"csv", "parquet"}, LaterOf: []string{"json", "delta", "jdbc"}, Example: "csv",
+			Doc: "The format of the files."},
+		{Name: "path", Kind: Path, Required: true, Example: "landing/{{ dt }}/orders*.csv",
+			Doc: "A file, or a glob (*, ?, [..], **)."},
+		{Name: "options", Kind: Map, Keys: Text, Elem: &Field{Kind: Text}, Example: `{delimiter: ";"}`,
+			Doc: "Options of the format."},
+		{Name: "columns", Kind: Map, Keys: Text, Ordered: true, Elem: &Field{Kind: SQL}, Example: `{id: bigint, amount: "decimal(18,2)"}`,
+			Doc: "Columns and their SQL types."},
+		{Name: "on_empty", Kind: Choice, Values: []string{"ok", "warn", "fail"}, Default: "warn",
+			Doc: "What an input without rows means: nothing, a warning, or the end of the task."},
+		later("from", "What another task wrote."),
+		later("incremental", "Reading only what is new."),
+		later("connection", "The database to read from."),
+		later("table", "The table to read."),
+		later("query", "The query to read."),
+	}}
+}
+
+func stepField() *Field {
+	return &Field{Kind: Object, Short: "sql", Fields: []*Field{
+		{Name: "sql", Kind: SQL, Example: "SELECT * FROM raw", Doc: "One SELECT."},
+		{Name: "sql_file", Kind: Path, Example: "clean.sql", Doc: "A file that holds one SELECT. It is not templated: use $dt."},
+	}}
+}
+
+func outputField() *Field {
+	return &Field{Kind: Object, Fields: []*Field{
+		{Name: "from", Kind: Text, Example: "clean", Doc: "The step or input to write. Without it: the one of the output's name."},
+		{Name: "format", Kind: Text, Required: true, LaterOf: []string{"delta", "jdbc"}, Example: "parquet", Doc: "The writer plugin."},
+		{Name: "path", Kind: Path, Required: true, Example: "lake/orders", Doc: "The folder to write to."},
+		{Name: "mode", Kind: Choice, Values: []string{"append"},
+			LaterOf: []string{"overwrite", "overwrite_partitions", "merge", "error_if_exists", "ignore"}, Default: "append",
+			Doc: "append: the rows are added, once a batch."},
+		{Name: "partition_by", Kind: List, Elem: &Field{Kind: Text}, Example: "[dt]",
+			Doc: "Columns that become key=value folders and leave the files."},
+		{Name: "sort_by", Kind: List, Elem: &Field{Kind: SQL}, Example: "[id, amount DESC]", Doc: "The order of the rows in a file."},
+		{Name: "options", Kind: Map, Keys: Text, Elem: &Field{Kind: Text}, Example: "{compression: zstd}", Doc: "Options of the writer."},
+		{Name: "success_file", Kind: Bool, Default: "true", Doc: "Write an empty _SUCCESS file after the last file is there."},
+		{Name: "target_file_size", Kind: Bytes, Example: "256MiB",
+			Doc: "Size at which a new file is begun, roughly. Not with partition_by."},
+		later("keys", "Columns that identify a row."),
+		later("replace_where", "The slice that is replaced."),
+		later("once", "A table that keeps batches from landing twice."),
+		later("create", "Whether a table is made."),
+		later("schema", "What happens when columns change."),
+		later("connection", "The database to write to."),
+		later("table", "The table to write to."),
+	}}
+}

@@ -1,0 +1,2 @@
+SELECT *
+FROM raw WHERE dt = {{ dt }}

@@ -1,0 +1,3 @@
+SELECT *
+FROM typed
+WHERE dt = $dt
