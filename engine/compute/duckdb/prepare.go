@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
@@ -102,8 +103,8 @@ func (s *session) unshift(sql, bound string, at int) int {
 // admit lets SQL through the gate. It gives the text with variables bound, and what it refers to.
 func (s *session) admit(ctx context.Context, sql string) (bound string, refs map[*relation]int, err error) {
 	switch {
-	case strings.ContainsRune(sql, 0):
-		return "", nil, &compute.Error{Kind: compute.QueryInvalid, Message: "it holds a NUL byte"}
+	case strings.ContainsRune(sql, 0) || !utf8.ValidString(sql):
+		return "", nil, &compute.Error{Kind: compute.QueryInvalid, Message: "it holds a NUL byte or is not UTF-8"}
 	case len(sql) > maxSQL:
 		return "", nil, &compute.Error{Kind: compute.QueryInvalid, Message: fmt.Sprintf("it has %d bytes, more than %d", len(sql), maxSQL), Hint: "put lists into a file and read that as an input"}
 	}
