@@ -33,24 +33,37 @@ type Variable struct {
 }
 
 // Relation is a handle on rows of a session: the name under which later SQL steps can read them.
-// Handles are of one session; they never carry rows.
+// Handles are of one session; they never carry rows. Names are compared as SQL compares them, without
+// regard to case.
 type Relation string
 
 // Session holds the relations of one task. Its methods are called by one goroutine at a time.
 // Cancelling a call's context ends it early; the session may then only be closed.
+//
+// Relations are lazy: rows are computed when a relation is encoded, counted or read. A value that
+// cannot be read is found then, and only if something uses its column.
 type Session interface {
 	// Input makes a relation of files. What was read is pinned: the list of files is made here, once.
 	Input(ctx context.Context, in Input) (Relation, []File, error)
-	// Select makes a relation of one SELECT over earlier relations and the session's variables.
-	Select(ctx context.Context, step Step) (Relation, error)
-	// Schema gives the columns of a relation in order.
+	// Prepare makes a relation of each step, in order, under the step's name. A step is one SELECT over
+	// inputs, earlier steps and the session's variables.
+	//
+	// consumed names the relations that the caller itself is going to encode, count or read: one entry
+	// for each time. From it and from what the steps refer to, the session knows which relations have more
+	// than one consumer; those are computed once, here, and kept (by Spark: cached), so that all
+	// consumers see the same rows even if the SQL is not deterministic. A relation that is consumed more often than it
+	// was announced is computed again.
+	//
+	// Prepare may be called again: later steps see all earlier relations, and consumers add up.
+	Prepare(ctx context.Context, steps []Step, consumed []Relation) error
+	// Schema gives the columns of a relation in order. It computes nothing.
 	Schema(ctx context.Context, r Relation) ([]Column, error)
 	// Count gives the number of rows.
 	Count(ctx context.Context, r Relation) (int64, error)
-	// Encode writes a relation as files below a folder that exists. It may leave partial files
-	// behind when it fails; it does not fsync.
+	// Encode writes a relation as files below a folder that exists; other files there stay as they are. It may
+	// leave partial files behind when it fails; it does not fsync.
 	Encode(ctx context.Context, e Encode) ([]Encoded, error)
-	// Close gives back everything that the session holds.
+	// Close gives back everything that the session holds, also what it spilled.
 	Close() error
 }
 
@@ -59,9 +72,8 @@ type Input struct {
 	Name    string            // the relation's name
 	Format  string            // "csv" or "parquet"
 	Path    string            // absolute path, possibly a glob (*, ?, [..], **)
-	Columns []Column          // declared columns in the file's terms; empty: as the file says
+	Columns []Column          // declared columns, found in the file by name; empty: as the file says
 	Options map[string]string // format options, as "delimiter"
-	Reused  bool              // more than one consumer: computed once
 }
 
 // File is one file that an input reads.
@@ -73,9 +85,8 @@ type File struct {
 
 // Step is one named SQL SELECT.
 type Step struct {
-	Name   string
-	SQL    string
-	Reused bool // more than one consumer: computed once
+	Name string
+	SQL  string
 }
 
 // Column is a name and its SQL type.
@@ -91,7 +102,7 @@ type Encode struct {
 	Dir            string            // absolute path of a folder that exists; files go below it
 	Suffix         string            // appended to every file name, as ".staged"
 	PartitionBy    []string          // columns that become key=value folders and leave the files; the order is that of the folders
-	OrderBy        []string          // SQL order terms
+	OrderBy        []string          // SQL order terms, for clustering; parallel writers may leave small breaks in the order
 	TargetFileSize int64             // bytes at which a new file is begun, roughly; 0: one file a partition. Not with PartitionBy
 	Options        map[string]string // format options, as "compression"
 	Statistics     bool              // per-column nulls, min and max wanted
@@ -119,21 +130,24 @@ type Kind int
 
 // The kinds of Error.
 const (
-	Failed       Kind = iota // running failed
-	InputMissing             // no such file, or a glob without a match
-	InputInvalid             // a file or a value in it is not what was declared
-	QueryInvalid             // a SQL step cannot be used
-	BadOption                // an option or a type is not known
-	OutputFailed             // writing files failed
+	Failed        Kind = iota // running failed
+	InputMissing              // no such file, or a glob without a match
+	InputInvalid              // a file or a value in it is not what was declared
+	QueryInvalid              // a SQL step cannot be used
+	OutputInvalid             // a relation cannot be written as asked: its columns, types or values forbid it
+	BadOption                 // an option or a type is not known
+	OutputFailed              // writing files failed
 )
 
-// Error is what every method of a Session returns when it fails, except for a cancelled context.
+// Error is what every method of a Session returns when it fails, except for a cancelled context,
+// whose own error is returned.
 type Error struct {
 	Kind    Kind
 	Input   string // the input, if it is about one
 	Step    string // the SQL step, if it is about one
 	File    string // the file read, if known
-	Line    int64  // physical line in File, from 1; 0: unknown
+	Line    int64  // physical line in File, or in the step's SQL when File is empty; from 1; 0: unknown
+	Col     int    // byte in the line of the step's SQL, from 1; 0: unknown
 	Column  string // the column, if known
 	Message string // one line
 	Hint    string // what to do, if known
@@ -143,11 +157,15 @@ type Error struct {
 // Error gives the error as one line.
 func (e *Error) Error() string {
 	where := ""
-	if e.File != "" {
+	switch {
+	case e.File != "" && e.Line > 0:
+		where = fmt.Sprintf("%s:%d: ", e.File, e.Line)
+	case e.File != "":
 		where = e.File + ": "
-		if e.Line > 0 {
-			where = fmt.Sprintf("%s:%d: ", e.File, e.Line)
-		}
+	case e.Step != "" && e.Line > 0:
+		where = fmt.Sprintf("%s:%d:%d: ", e.Step, e.Line, e.Col)
+	case e.Step != "":
+		where = e.Step + ": "
 	}
 	if e.Column != "" {
 		where += "column " + e.Column + ": "

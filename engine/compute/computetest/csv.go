@@ -1,0 +1,244 @@
+package computetest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ubunye-io/ubunye/engine/compute"
+)
+
+func csvValues(t *testing.T, f *fixture) {
+	p := f.write("a.csv", "id,amount,dt,ts,ok,txt,x\n"+
+		"9007199254740993,12345678901234.56,2026-01-31,2026-01-31 23:59:59.123456,true,Grüße 🎉,0.1\n"+
+		"-9223372036854775808,-0.01,1999-12-31,1970-01-01T00:00:00,false,'quoted',1e300\n"+
+		",,,,,,\n")
+	r, files := f.input(compute.Input{Name: "raw", Format: "csv", Path: p,
+		Columns: columns("id bigint; amount decimal(18,2); dt date; ts timestamp; ok boolean; txt varchar; x double")})
+	if len(files) != 1 || files[0].Path != p || files[0].Size == 0 || files[0].ModTime.IsZero() {
+		t.Errorf("pinned files: %+v", files)
+	}
+	f.wantTypes(f.schema(r), "id BIGINT; amount DECIMAL(18,2); dt DATE; ts TIMESTAMP; ok BOOLEAN; txt VARCHAR; x DOUBLE")
+	got := f.rows(r)
+	f.wantTypes(got.Columns, "id BIGINT; amount DECIMAL(18,2); dt DATE; ts TIMESTAMP; ok BOOLEAN; txt VARCHAR; x DOUBLE")
+	f.wantRows(got,
+		"-9223372036854775808|-0.01|1999-12-31|1970-01-01 00:00:00|false|'quoted'|1e+300",
+		"9007199254740993|12345678901234.56|2026-01-31|2026-01-31 23:59:59.123456|true|Grüße 🎉|0.1",
+		"NULL|NULL|NULL|NULL|NULL|NULL|NULL")
+	f.count(r, 3)
+}
+
+// Columns are found by name: files whose columns stand in another order give the same relation.
+func csvByName(t *testing.T, f *fixture) {
+	f.write("a1.csv", "id,name\n1,one\n")
+	f.write("a2.csv", "NAME,id\ntwo,2\n")
+	r, files := f.input(compute.Input{Name: "raw", Format: "csv", Path: filepath.Join(f.dir, "a*.csv"), Columns: columns("name varchar; id integer")})
+	if len(files) != 2 {
+		t.Errorf("files: %v", files)
+	}
+	f.wantRows(f.rows(r), "one|1", "two|2")
+}
+
+func csvGlobAndGzip(t *testing.T, f *fixture) {
+	gz := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	f.write("in/2026/01/a.csv", "id\n1\n")
+	f.write("in/2026/02/b.csv.gz", gz("id\n2\n"))
+	f.write("in/2026/02/c[1].csv", "id\n3\n")
+	f.write("in/2026/_tmp/d.csv", "id\n99\n")
+	f.write("in/2026/01/.e.csv", "id\n99\n")
+	f.write("in/2026/01/_f.csv", "id\n99\n")
+	f.write("in/2026/01/g.csv.staged", "id\n99\n")
+	f.write("in/2026/01/h.txt", "id\n99\n")
+	one := columns("id bigint")
+	for _, tt := range []struct {
+		name, glob string
+		files      int
+		want       []string
+	}{
+		{"deep", "in/**/*.csv*", 3, []string{"1", "2", "3"}},
+		{"one", "in/2026/01/?.csv", 1, []string{"1"}},
+		{"set", "in/2026/0[2-3]/*", 2, []string{"2", "3"}},
+		{"not", "in/2026/0[!1]/*", 2, []string{"2", "3"}},
+		{"literal", "in/2026/02/c[1].csv", 1, []string{"3"}},
+		{"spelled", "in/2026/01/_*.csv", 1, []string{"99"}},
+		{"middle", "in/*/02/b.csv.gz", 1, []string{"2"}},
+	} {
+		r, files := f.input(compute.Input{Name: tt.name, Format: "csv", Path: filepath.Join(f.dir, filepath.FromSlash(tt.glob)), Columns: one})
+		if len(files) != tt.files {
+			t.Errorf("%s: files are %v", tt.glob, files)
+		}
+		f.wantRows(f.rows(r), tt.want...)
+	}
+}
+
+func csvQuotesAndNulls(t *testing.T, f *fixture) {
+	p := f.write("q.csv", "\xef\xbb\xbfa,b,c\r\n1,\"x,\"\"y\"\"\r\nz\",\r\n2,NA,\"\"\r\n")
+	cols := columns("a integer; b varchar; c varchar")
+	r, _ := f.input(compute.Input{Name: "plain", Format: "csv", Path: p, Columns: cols})
+	f.wantRows(f.rows(r), "1|x,\"y\"\r\nz|NULL", "2|NA|NULL")
+	r, _ = f.input(compute.Input{Name: "na", Format: "csv", Path: p, Columns: cols, Options: map[string]string{"null": "NA"}})
+	f.wantRows(f.rows(r), "1|x,\"y\"\r\nz|", "2|NULL|")
+	r, _ = f.input(compute.Input{Name: "unquoted", Format: "csv", Path: p, Columns: cols, Options: map[string]string{"quoted_null": "false"}})
+	f.wantRows(f.rows(r), "1|x,\"y\"\r\nz|NULL", "2|NA|")
+}
+
+// The types of columns that are not declared come from every value of every file.
+func csvInferredTypes(t *testing.T, f *fixture) {
+	var b strings.Builder
+	b.WriteString("i,big,f,d,ts,zip,mixed,none,b,tz\n")
+	for range 30000 {
+		b.WriteString("1,9007199254740993,1.5,2026-01-01,2026-01-01 10:00:00,00123,1,,true,2026-01-01T10:00:00Z\n")
+	}
+	b.WriteString("-2,2,3,2026-01-02,2026-01-02 10:00:00.5,4,last,,false,2026-01-01T10:00:00+02:00\n")
+	p := f.write("x.csv", b.String())
+	r, _ := f.input(compute.Input{Name: "raw", Format: "csv", Path: p})
+	f.wantTypes(f.schema(r), "i BIGINT; big BIGINT; f DOUBLE; d DATE; ts TIMESTAMP; zip VARCHAR; mixed VARCHAR; none VARCHAR; b BOOLEAN; tz TIMESTAMP WITH TIME ZONE")
+	f.prepare("few", compute.Step{Name: "few", SQL: "SELECT DISTINCT * FROM raw"})
+	f.wantRows(f.rows("few"),
+		"-2|2|3.0|2026-01-02|2026-01-02 10:00:00.5|4|last|NULL|false|2026-01-01 08:00:00+00",
+		"1|9007199254740993|1.5|2026-01-01|2026-01-01 10:00:00|00123|1|NULL|true|2026-01-01 10:00:00+00")
+}
+
+func csvOptions(t *testing.T, f *fixture) {
+	p := f.write("o.csv", "made by hand\n1;'a;b';1,50;31/12/2025;31/12/2025 08:15\n2;'it\\'s';-0,05;01/02/2026;01/02/2026 23:59\n")
+	r, _ := f.input(compute.Input{Name: "raw", Format: "csv", Path: p, Columns: columns("id integer; s varchar; n decimal(9,2); d date; ts timestamp"),
+		Options: map[string]string{"delimiter": ";", "quote": "'", "escape": `\`, "decimal": ",", "header": "false", "skip": "1", "date_format": "%d/%m/%Y", "timestamp_format": "%d/%m/%Y %H:%M"}})
+	f.wantRows(f.rows(r), "1|a;b|1.50|2025-12-31|2025-12-31 08:15:00", "2|it's|-0.05|2026-02-01|2026-02-01 23:59:00")
+}
+
+func csvHeaderMistakes(t *testing.T, f *fixture) {
+	f.open()
+	for _, tt := range []struct{ name, content, declared, want string }{
+		{"absent", "id,amont\n1,2\n", "id bigint; amount bigint", `it has no column amount, and has a column that is not declared: "amont"`},
+		{"unknown", "id,amount,more\n1,2,3\n", "id bigint; amount bigint", `"more"`},
+		{"twice", "id,ID\n1,2\n", "id bigint", "the column ID occurs twice"},
+		{"empty", "", "id bigint", "it is empty"},
+		{"unnamed", "id,\n1,2\n", "", "column 2 has no name"},
+	} {
+		p := f.write(tt.name+".csv", tt.content)
+		var cols []compute.Column
+		if tt.declared != "" {
+			cols = columns(tt.declared)
+		}
+		_, _, err := f.ses.Input(t.Context(), compute.Input{Name: tt.name, Format: "csv", Path: p, Columns: cols})
+		f.wantError(err, compute.Error{Kind: compute.InputInvalid, Input: tt.name, File: p, Message: tt.want})
+	}
+	f.write("two/a.csv", "id,x\n1,2\n")
+	second := f.write("two/b.csv", "id,y\n1,2\n")
+	_, _, err := f.ses.Input(t.Context(), compute.Input{Name: "two", Format: "csv", Path: filepath.Join(f.dir, "two", "*.csv")})
+	f.wantError(err, compute.Error{Kind: compute.InputInvalid, File: second, Line: 1, Message: "it has no column x"})
+}
+
+// A value that its declared type cannot hold exactly is an error that names its file, physical line and column.
+func csvValueMistakes(t *testing.T, f *fixture) {
+	f.open()
+	for _, tt := range []struct{ name, typ, value string }{
+		{"text", "bigint", "abc"},
+		{"rounded_integer", "bigint", "1.5"},
+		{"too_large", "integer", "2147483648"},
+		{"rounded_decimal", "decimal(18,2)", "1.505"},
+		{"wide_decimal", "decimal(4,2)", "123.45"},
+		{"date", "date", "31/12/2026"},
+		{"no_such_date", "date", "2026-02-30"},
+		{"date_with_time", "date", "2026-01-01 10:00:00"},
+		{"nanoseconds", "timestamp", "2026-01-01 10:00:00.123456789"},
+		{"dropped_offset", "timestamp", "2026-01-01 10:00:00+02:00"},
+		{"boolean", "boolean", "maybe"},
+		{"number", "double", "1,5"},
+	} {
+		p := f.write(tt.name+".csv", "id,txt,v\n1,\"two\nlines\",\n2,x,\n3,\"more\r\nlines\",\""+tt.value+"\"\n4,x,\n")
+		r, _, err := f.ses.Input(t.Context(), compute.Input{Name: tt.name, Format: "csv", Path: p, Columns: columns("id bigint; txt varchar; v " + tt.typ)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.ses.Encode(t.Context(), compute.Encode{Relation: r, Format: "parquet", Dir: f.folder("out-" + tt.name)})
+		e := f.wantError(err, compute.Error{Kind: compute.InputInvalid, Input: tt.name, File: p, Line: 6, Column: "v", Message: `"` + tt.value + `" is not a`})
+		if !strings.Contains(strings.ToLower(e.Message), strings.ToLower(tt.typ)) {
+			t.Errorf("%s: the declared type is not in the message %q", tt.name, e.Message)
+		}
+	}
+}
+
+func csvLineMistakes(t *testing.T, f *fixture) {
+	f.open()
+	head := "id,txt,v\n1,\"two\nlines\",1\n2,x,2\n"
+	for _, tt := range []struct{ name, line, want string }{
+		{"short", "3,x", "the line has 2 of 3 fields"},
+		{"long", "3,x,3,4", "more than 3 fields"},
+		{"quote", "3,\"x\"y,3", "quote"},
+		{"open_quote", "3,\"x", "a quote is not closed"},
+		{"encoding", "3,\xff\xfe,3", "not UTF-8"},
+	} {
+		for _, gz := range []bool{false, true} {
+			name, content := tt.name+".csv", head+tt.line+"\n"
+			if gz {
+				var b bytes.Buffer
+				z := gzip.NewWriter(&b)
+				_, _ = z.Write([]byte(content)) // into memory
+				_ = z.Close()
+				name, content = name+".gz", b.String()
+			}
+			p := f.write(name, content)
+			in := strings.ReplaceAll(name, ".", "_")
+			r, _, err := f.ses.Input(t.Context(), compute.Input{Name: in, Format: "csv", Path: p, Columns: columns("id bigint; txt varchar; v bigint")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = f.ses.Encode(t.Context(), compute.Encode{Relation: r, Format: "parquet", Dir: f.folder("out-" + in)})
+			f.wantError(err, compute.Error{Kind: compute.InputInvalid, Input: in, File: p, Line: 5, Message: tt.want})
+		}
+	}
+}
+
+func inputMissing(t *testing.T, f *fixture) {
+	f.write("in/a.csv", "id\n1\n")
+	f.open()
+	for _, tt := range []struct{ path, want string }{
+		{"in/b.csv", "the folder " + filepath.Join(f.dir, "in") + " exists"},
+		{"in/*.txt", "no file matches; the folder " + filepath.Join(f.dir, "in") + " exists"},
+		{"in/deep/er/*.csv", "the folder " + filepath.Join(f.dir, "in", "deep", "er") + " does not exist, " + filepath.Join(f.dir, "in") + " does"},
+		{"in/a.csv/x.csv", "there is no such file"},
+	} {
+		p := filepath.Join(f.dir, filepath.FromSlash(tt.path))
+		_, _, err := f.ses.Input(t.Context(), compute.Input{Name: "raw", Format: "csv", Path: p})
+		f.wantError(err, compute.Error{Kind: compute.InputMissing, Input: "raw", File: p, Message: tt.want})
+	}
+}
+
+func inputBadOptions(t *testing.T, f *fixture) {
+	p := f.write("a.csv", "id\n1\n")
+	f.open()
+	for _, tt := range []struct {
+		in   compute.Input
+		want string
+	}{
+		{compute.Input{Format: "csvv"}, "did you mean csv?"},
+		{compute.Input{Format: "csv", Options: map[string]string{"delimeter": ";"}}, "did you mean delimiter?"},
+		{compute.Input{Format: "csv", Options: map[string]string{"header": "yes"}}, `option header: "yes" is not true or false`},
+		{compute.Input{Format: "csv", Options: map[string]string{"delimiter": ""}}, "option delimiter"},
+		{compute.Input{Format: "csv", Columns: columns("id bigin")}, "did you mean bigint?"},
+		{compute.Input{Format: "csv", Columns: []compute.Column{{Name: "id", Type: "int), (SELECT 1"}}}, "is not a type"},
+		{compute.Input{Format: "csv", Columns: []compute.Column{{Name: "id", Type: "int) FROM range(3"}}}, "is not a type"},
+		{compute.Input{Format: "csv", Columns: columns("id bigint; ID varchar")}, "the same name"},
+	} {
+		tt.in.Name, tt.in.Path = "raw", p
+		_, _, err := f.ses.Input(t.Context(), tt.in)
+		f.wantError(err, compute.Error{Kind: compute.BadOption, Input: "raw", Message: tt.want})
+	}
+	// The name is free after a failure, and taken after a success.
+	f.input(compute.Input{Name: "raw", Format: "csv", Path: p})
+	_, _, err := f.ses.Input(t.Context(), compute.Input{Name: "RAW", Format: "csv", Path: p})
+	f.wantError(err, compute.Error{Kind: compute.QueryInvalid, Message: "taken"})
+}

@@ -1,0 +1,307 @@
+package duckdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/compute"
+)
+
+// headerLimit is the most bytes that are read in search of the end of a header line.
+const headerLimit = 16 << 20
+
+// csvOptions are the options of a csv input.
+type csvOptions struct {
+	delimiter, quote, escape    string
+	header                      bool
+	null                        string
+	quotedNull                  bool // a quoted field that reads like null is NULL
+	decimal                     string
+	dateFormat, timestampFormat string // strptime patterns; empty: ISO 8601
+	skip                        int    // lines before the header
+	maxLine                     int    // bytes
+}
+
+func readCSVOptions(given map[string]string) (csvOptions, error) {
+	o := &options{what: "csv", given: given}
+	c := csvOptions{
+		delimiter:       o.text("delimiter", ","),
+		quote:           o.text("quote", `"`),
+		escape:          o.text("escape", `"`),
+		header:          o.boolean("header", true),
+		null:            o.text("null", ""),
+		quotedNull:      o.boolean("quoted_null", true),
+		decimal:         o.text("decimal", "."),
+		dateFormat:      o.text("date_format", ""),
+		timestampFormat: o.text("timestamp_format", ""),
+		skip:            o.integer("skip", 0, 0, 1_000_000),
+		maxLine:         o.integer("max_line_size", 2_000_000, 1024, 1<<30),
+	}
+	if len(c.delimiter) == 0 || len(c.delimiter) > 4 || strings.ContainsAny(c.delimiter, "\r\n") {
+		o.bad("delimiter", "one to four bytes without a line end")
+	}
+	if len(c.quote) > 1 {
+		o.bad("quote", "one byte, or empty for none")
+	}
+	if len(c.escape) > 1 {
+		o.bad("escape", "one byte, or empty for none")
+	}
+	if len(c.decimal) != 1 || strings.ContainsAny(c.decimal, "0123456789+-eE ") {
+		o.bad("decimal", "one character, as , or .")
+	}
+	if strings.ContainsAny(c.null, "\r\n") {
+		o.bad("null", "text without a line end")
+	}
+	return c, o.done()
+}
+
+// csvInput is what blame needs to find a bad line again.
+type csvInput struct {
+	options csvOptions
+	groups  []csvGroup
+	columns []compute.Column
+}
+
+// csvGroup is the files that have the same header.
+type csvGroup struct {
+	files  []compute.File
+	width  int   // columns in the files
+	places []int // for each column of the relation its place in the files
+}
+
+func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string, error) {
+	o, err := readCSVOptions(in.Options)
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := expand(in.Path)
+	if err != nil {
+		return nil, "", err
+	}
+	c := &csvInput{options: o, columns: in.Columns}
+	if err := c.group(ctx, f.files); err != nil {
+		return nil, "", err
+	}
+	opened := &input{files: f.files, csv: c}
+	if len(in.Columns) == 0 {
+		if err := s.inferCSV(ctx, opened); err != nil {
+			return nil, "", err
+		}
+	}
+	query, err := c.query()
+	return opened, query, err
+}
+
+// group reads the header of every file and sorts the files by it. Without declared columns the first file says
+// what the columns are.
+func (c *csvInput) group(ctx context.Context, files []compute.File) error {
+	byHeader := map[string]int{}
+	for _, f := range files {
+		if ctx.Err() != nil {
+			return cancelled(ctx)
+		}
+		header, err := c.header(f.Path)
+		if err != nil {
+			return err
+		}
+		if len(c.columns) == 0 {
+			if c.columns, err = columnsOf(f.Path, header); err != nil {
+				return err
+			}
+		}
+		places, problem, hint := match(c.columns, header, true)
+		if !c.options.header {
+			places, problem, hint = inOrder(len(c.columns)), "", ""
+		}
+		if problem != "" {
+			return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: int64(c.options.skip) + 1, Message: problem, Hint: hint}
+		}
+		key := fmt.Sprint(places)
+		i, ok := byHeader[key]
+		if !ok {
+			i = len(c.groups)
+			byHeader[key] = i
+			c.groups = append(c.groups, csvGroup{width: len(places), places: places})
+		}
+		c.groups[i].files = append(c.groups[i].files, f)
+	}
+	return nil
+}
+
+func inOrder(n int) []int {
+	places := make([]int, n)
+	for i := range places {
+		places[i] = i
+	}
+	return places
+}
+
+// columnsOf makes columns, as yet without types, of a header.
+func columnsOf(file string, header []string) ([]compute.Column, error) {
+	columns := make([]compute.Column, len(header))
+	for i, name := range header {
+		if name == "" {
+			return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Line: 1, Message: fmt.Sprintf("column %d has no name", i+1), Hint: "name it in the file, or declare the columns and set header to false"}
+		}
+		columns[i] = compute.Column{Name: name}
+	}
+	return columns, nil
+}
+
+// header gives the names in the header line of a file; for files without one, made-up names of the first record.
+func (c *csvInput) header(file string) ([]string, error) {
+	if !c.options.header && len(c.columns) > 0 {
+		return nil, nil
+	}
+	text, err := openText(file)
+	if err != nil {
+		return nil, unreadable(file, err)
+	}
+	defer text.Close() // only read
+	rr := newRecordReader(io.LimitReader(text, headerLimit), c.options)
+	var rec record
+	err = rr.skipLines(c.options.skip)
+	if err == nil {
+		rec, err = rr.next()
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is empty: it has no header line", Hint: "a file without rows still needs its header; without headers, declare the columns and set header to false"}
+	case err != nil:
+		return nil, unreadable(file, err)
+	}
+	for i, name := range rec.fields {
+		if strings.ContainsRune(name, 0) || !c.options.header {
+			rec.fields[i] = fmt.Sprintf("column%d", i)
+		}
+	}
+	return rec.fields, nil
+}
+
+// read is the SQL that reads files of one group, all columns as text named c0, c1, …
+func (c *csvInput) read(files []compute.File, width int, more string) string {
+	o := c.options
+	var columns strings.Builder
+	for i := range width {
+		if i > 0 {
+			columns.WriteString(", ")
+		}
+		fmt.Fprintf(&columns, "'c%d': 'VARCHAR'", i)
+	}
+	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, skip = %d, delim = %s, quote = %s, escape = %s, "+
+		"nullstr = %s, allow_quoted_nulls = %t, max_line_size = %d, strict_mode = true, null_padding = false, hive_partitioning = false, columns = {%s}%s)",
+		fileList(files), o.header, o.skip, literal(o.delimiter), literal(o.quote), literal(o.escape),
+		literal(o.null), o.quotedNull, o.maxLine, columns.String(), more)
+}
+
+// fits gives the conversions of the columns of one group.
+func (c *csvInput) fits(g csvGroup) ([]fit, error) {
+	fits := make([]fit, len(c.columns))
+	for i, col := range c.columns {
+		f, err := fitFor(fmt.Sprintf("c%d", g.places[i]), col.Type, c.options)
+		if err != nil {
+			return nil, inColumn(err, col.Name)
+		}
+		fits[i] = f
+	}
+	return fits, nil
+}
+
+// query is the SQL of the whole relation.
+func (c *csvInput) query() (string, error) {
+	parts := make([]string, len(c.groups))
+	for i, g := range c.groups {
+		fits, err := c.fits(g)
+		if err != nil {
+			return "", err
+		}
+		items := make([]string, len(fits))
+		for j, f := range fits {
+			items[j] = f.convert() + " AS " + quote(c.columns[j].Name)
+		}
+		parts[i] = "SELECT " + strings.Join(items, ", ") + " FROM " + c.read(g.files, g.width, "")
+	}
+	return strings.Join(parts, " UNION ALL "), nil
+}
+
+// inferCSV finds the types of columns that are not declared: the strictest type that every value of the whole
+// input fits without loss. A column without values is text.
+func (s *session) inferCSV(ctx context.Context, in *input) error {
+	c := in.csv
+	remaining := make([][]string, len(c.columns)) // types still possible, per column
+	seen := make([]bool, len(c.columns))
+	for i := range remaining {
+		for _, t := range inferred {
+			remaining[i] = append(remaining[i], t.typ)
+		}
+	}
+	for _, g := range c.groups {
+		if err := s.inferGroup(ctx, c, g, remaining, seen); err != nil {
+			return s.blameInput(ctx, in, err)
+		}
+	}
+	for i := range c.columns {
+		c.columns[i].Type = "VARCHAR"
+		if seen[i] && len(remaining[i]) > 0 {
+			c.columns[i].Type = remaining[i][0]
+		}
+	}
+	return nil
+}
+
+// inferGroup strikes out the types that the values of one group do not fit.
+func (s *session) inferGroup(ctx context.Context, c *csvInput, g csvGroup, remaining [][]string, seen []bool) error {
+	var items []string
+	var checks []struct {
+		column int
+		typ    string
+	}
+	for i := range c.columns {
+		text := fmt.Sprintf("c%d", g.places[i])
+		items = append(items, fmt.Sprintf("count(%s)", text))
+		checks = append(checks, struct {
+			column int
+			typ    string
+		}{i, ""})
+		for _, t := range inferred {
+			if !slices.Contains(remaining[i], t.typ) {
+				continue
+			}
+			f, err := fitFor(text, t.typ, c.options)
+			if err != nil {
+				return err
+			}
+			wrong := f.misfits()
+			if t.pattern != "" && !f.format {
+				wrong = fmt.Sprintf("(%s OR NOT regexp_full_match(%s, %s))", wrong, text, literal(t.pattern))
+			}
+			items = append(items, fmt.Sprintf("count(*) FILTER (%s)", wrong))
+			checks = append(checks, struct {
+				column int
+				typ    string
+			}{i, t.typ})
+		}
+	}
+	counts := make([]int64, len(items))
+	into := make([]any, len(items))
+	for i := range counts {
+		into[i] = &counts[i]
+	}
+	q := "SELECT " + strings.Join(items, ", ") + " FROM " + c.read(g.files, g.width, "")
+	if err := s.conn.QueryRowContext(ctx, q).Scan(into...); err != nil {
+		return err
+	}
+	for i, check := range checks {
+		switch {
+		case check.typ == "" && counts[i] > 0:
+			seen[check.column] = true
+		case check.typ != "" && counts[i] > 0:
+			remaining[check.column] = slices.DeleteFunc(remaining[check.column], func(t string) bool { return t == check.typ })
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package duckdb
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/compute"
+)
+
+// DuckDB's own casts lose digits without a word: '1.5' as BIGINT is 2, '1.505' as DECIMAL(18,2) is
+// 1.51, and a DATE drops a time of day. So csv columns are read as text and converted here, by SQL that
+// accepts only what the declared type holds exactly.
+
+// fit is how the text of one csv column becomes a value.
+type fit struct {
+	column string // the text, as an SQL expression
+	exact  string // SQL condition on the text; empty: none
+	value  string // SQL that converts the text, with CAST or strptime in place of %s
+	format bool   // value uses strptime
+	typ    string
+}
+
+const (
+	isoDate = `[0-9]{4,6}-[0-9]{1,2}-[0-9]{1,2}`
+	isoTime = `[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{0,6}0*)?)?`
+)
+
+// fitFor makes the conversion to a type. Types that text cannot hold in one common way are refused.
+func fitFor(column, typ string, o csvOptions) (fit, error) {
+	f := fit{column: column, typ: typ, value: column}
+	base, _, _ := strings.Cut(typ, "(")
+	point := `\.`
+	if o.decimal != "." {
+		point = quoteMeta(o.decimal)
+	}
+	switch base {
+	case "VARCHAR":
+		return f, nil
+	case "BOOLEAN", "UUID":
+	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT":
+		f.exact = f.matches(`\s*[+-]?[0-9]+(` + point + `0*)?\s*`)
+		f.value = f.pointed(o)
+	case "DECIMAL":
+		var width, scale int
+		if _, err := fmt.Sscanf(typ, "DECIMAL(%d,%d)", &width, &scale); err != nil {
+			return f, fmt.Errorf("reading the type %s: %w", typ, err)
+		}
+		f.exact = f.matches(fmt.Sprintf(`\s*[+-]?[0-9]*(%s[0-9]{0,%d}0*)?\s*`, point, scale))
+		f.value = f.pointed(o)
+	case "FLOAT", "DOUBLE":
+		f.exact = f.matches(`\s*[+-]?([0-9]*(` + point + `[0-9]*)?([eE][+-]?[0-9]+)?|[Nn][Aa][Nn]|[Ii][Nn][Ff]([Ii][Nn][Ii][Tt][Yy])?)\s*`)
+		f.value = f.pointed(o)
+	case "DATE":
+		if o.dateFormat != "" {
+			return f.parsed(o.dateFormat), nil
+		}
+		f.exact = f.matches(`\s*` + isoDate + `([T ]00:00(:00(\.0*)?)?)?\s*`)
+	case "TIME":
+		f.exact = f.matches(`\s*` + isoTime + `\s*`)
+	case "TIMESTAMP":
+		if o.timestampFormat != "" {
+			return f.parsed(o.timestampFormat), nil
+		}
+		// Another offset than UTC would be dropped by the cast.
+		f.exact = f.matches(`\s*` + isoDate + `([T ]` + isoTime + `)?\s*(Z|[+-]00(:?00)?)?\s*`)
+	case "TIMESTAMP WITH TIME ZONE":
+		if o.timestampFormat != "" {
+			return f.parsed(o.timestampFormat), nil
+		}
+		f.exact = f.matches(`\s*` + isoDate + `([T ]` + isoTime + `)?\s*(Z|[+-][0-9]{2}(:?[0-9]{2})?)?\s*`)
+	default:
+		return f, &compute.Error{Kind: compute.BadOption, Message: "csv cannot hold the type " + typ, Hint: "declare it as varchar and convert it in a step"}
+	}
+	return f, nil
+}
+
+func (f fit) matches(pattern string) string {
+	return fmt.Sprintf("regexp_full_match(%s, %s)", f.column, literal(pattern))
+}
+
+// pointed gives the text with a point before the decimals.
+func (f fit) pointed(o csvOptions) string {
+	if o.decimal == "." {
+		return f.column
+	}
+	return fmt.Sprintf("replace(%s, %s, '.')", f.column, literal(o.decimal))
+}
+
+func (f fit) parsed(format string) fit {
+	f.format = true
+	f.value = f.column + ", " + literal(format)
+	return f
+}
+
+// convert gives the value; text that does not fit makes the statement fail.
+func (f fit) convert() string {
+	switch {
+	case f.typ == "VARCHAR":
+		return f.column
+	case f.format:
+		return fmt.Sprintf("CAST(strptime(%s) AS %s)", f.value, f.typ)
+	case f.exact == "":
+		return fmt.Sprintf("CAST(%s AS %s)", f.value, f.typ)
+	}
+	// The CASE keeps the cast from seeing text that it would round.
+	return fmt.Sprintf("CAST(CASE WHEN %s IS NULL OR %s THEN %s ELSE error('a value does not fit its type') END AS %s)", f.column, f.exact, f.value, f.typ)
+}
+
+// misfits is the SQL condition for text that convert would fail on.
+func (f fit) misfits() string {
+	switch {
+	case f.typ == "VARCHAR":
+		return "false"
+	case f.format:
+		return fmt.Sprintf("(%s IS NOT NULL AND try_strptime(%s) IS NULL)", f.column, f.value)
+	case f.exact == "":
+		return fmt.Sprintf("(%s IS NOT NULL AND TRY_CAST(%s AS %s) IS NULL)", f.column, f.value, f.typ)
+	}
+	return fmt.Sprintf("(%s IS NOT NULL AND NOT (%s AND TRY_CAST(%s AS %s) IS NOT NULL))", f.column, f.exact, f.value, f.typ)
+}
+
+// inferred are the types that csv columns without a declaration can get, the strictest first, and what the text must
+// look like besides fitting, so that nothing is lost: 007 is no number.
+var inferred = [...]struct{ typ, pattern string }{
+	{"BOOLEAN", `(?i)true|false`},
+	{"BIGINT", `-?(0|[1-9][0-9]*)`},
+	{"DOUBLE", `[+-]?(0|[1-9][0-9]*)?([^0-9a-zA-Z][0-9]+)?([eE][+-]?[0-9]+)?`},
+	{"DATE", ``},
+	{"TIMESTAMP", `[^Z+]*`},
+	{"TIMESTAMP WITH TIME ZONE", `.*:.*(Z|[+-][0-9]{2}(:?[0-9]{2})?)\s*`},
+}
+
+func quoteMeta(s string) string {
+	return "[" + strings.NewReplacer(`\`, `\\`, "]", `\]`, "^", `\^`).Replace(s) + "]"
+}

@@ -1,0 +1,184 @@
+package duckdb
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// openText opens a csv file, decompressed as its name says.
+func openText(name string) (io.ReadCloser, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	var r io.Reader = f
+	closers := []func() error{f.Close}
+	switch {
+	case strings.HasSuffix(name, ".gz"):
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		r = z
+	case strings.HasSuffix(name, ".zst"):
+		z, err := zstd.NewReader(f)
+		if err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		r = z
+		closers = append(closers, func() error { z.Close(); return nil })
+	}
+	return &textFile{Reader: r, closers: closers}, nil
+}
+
+type textFile struct {
+	io.Reader
+	closers []func() error
+}
+
+func (t *textFile) Close() error {
+	var errs []error
+	for i := len(t.closers) - 1; i >= 0; i-- {
+		errs = append(errs, t.closers[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// recordReader splits csv into records as DuckDB does in strict mode, and knows on which physical line each
+// field begins. It serves the header and diagnosis; rows are read by DuckDB.
+type recordReader struct {
+	r         *bufio.Reader
+	delimiter string
+	quote     byte // 0: none
+	escape    byte
+	line      int64 // physical line of the next byte, from 1
+	first     bool  // nothing was read yet
+	buffer    []byte
+}
+
+type record struct {
+	fields []string
+	lines  []int64 // physical line on which each field begins
+}
+
+func newRecordReader(r io.Reader, o csvOptions) *recordReader {
+	rr := &recordReader{r: bufio.NewReaderSize(r, 1<<16), delimiter: o.delimiter, line: 1, first: true}
+	if o.quote != "" {
+		rr.quote = o.quote[0]
+	}
+	if o.escape != "" {
+		rr.escape = o.escape[0]
+	}
+	return rr
+}
+
+// skipLines passes over n physical lines.
+func (rr *recordReader) skipLines(n int) error {
+	rr.bom()
+	for range n {
+		if _, err := rr.r.ReadSlice('\n'); err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+		rr.line++
+	}
+	return nil
+}
+
+func (rr *recordReader) bom() {
+	if b, _ := rr.r.Peek(3); rr.first && bytes.Equal(b, []byte("\xef\xbb\xbf")) {
+		_, _ = rr.r.Discard(3) // peeked
+	}
+	rr.first = false
+}
+
+// next reads one record; io.EOF when there is none left. An empty line is a record of one empty field.
+func (rr *recordReader) next() (record, error) {
+	rr.bom()
+	if _, err := rr.r.Peek(1); err != nil {
+		return record{}, err
+	}
+	var rec record
+	for {
+		line := rr.line
+		text, end, err := rr.field()
+		if err != nil {
+			return record{}, err
+		}
+		rec.fields = append(rec.fields, text)
+		rec.lines = append(rec.lines, line)
+		if end {
+			return rec, nil
+		}
+	}
+}
+
+// field reads one field with what ends it; end tells that the record ended too.
+func (rr *recordReader) field() (text string, end bool, err error) {
+	out := rr.buffer[:0]
+	defer func() { rr.buffer = out[:0] }()
+	if b, _ := rr.r.Peek(1); rr.quote != 0 && len(b) == 1 && b[0] == rr.quote {
+		_, _ = rr.r.Discard(1) // peeked
+		if out, err = rr.quoted(out); err != nil {
+			return "", false, err
+		}
+	}
+	for {
+		if rr.atDelimiter() {
+			_, _ = rr.r.Discard(len(rr.delimiter)) // peeked
+			return string(out), false, nil
+		}
+		c, err := rr.r.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return string(out), true, nil
+		case err != nil:
+			return "", false, err
+		case c == '\n':
+			rr.line++
+			return string(out), true, nil
+		case c == '\r':
+			if b, _ := rr.r.Peek(1); len(b) == 1 && b[0] == '\n' {
+				continue
+			}
+			rr.line++
+			return string(out), true, nil
+		}
+		out = append(out, c)
+	}
+}
+
+// quoted reads up to the closing quote.
+func (rr *recordReader) quoted(out []byte) ([]byte, error) {
+	for {
+		c, err := rr.r.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return out, nil // DuckDB names the quote that is not closed
+		}
+		if err != nil {
+			return out, err
+		}
+		b, _ := rr.r.Peek(1)
+		switch {
+		case c == rr.escape && rr.escape != 0 && len(b) == 1 && (b[0] == rr.quote || b[0] == rr.escape):
+			_, _ = rr.r.Discard(1) // peeked
+			c = b[0]
+		case c == rr.quote:
+			return out, nil
+		case c == '\n', c == '\r' && (len(b) == 0 || b[0] != '\n'):
+			rr.line++
+		}
+		out = append(out, c)
+	}
+}
+
+func (rr *recordReader) atDelimiter() bool {
+	b, _ := rr.r.Peek(len(rr.delimiter))
+	return string(b) == rr.delimiter
+}

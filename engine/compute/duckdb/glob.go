@@ -1,0 +1,198 @@
+package duckdb
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+
+	"github.com/ubunye-io/ubunye/engine/compute"
+)
+
+// hidden tells names that readers of data folders leave out: DuckDB's and Spark's rule, and what a
+// writer has staged but not landed.
+func hidden(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.HasSuffix(name, ".staged")
+}
+
+func hasMeta(pattern string) bool { return strings.ContainsAny(pattern, `*?[\`) }
+
+// found is the result of expanding a path.
+type found struct {
+	files []compute.File
+	root  string // the folder above the first part that was a pattern; for one file, its folder
+}
+
+// expand gives the files of a path, sorted by name. A path that exists as it is written is taken as it is; a folder
+// stands for all files below it. In patterns, `**` stands for any number of folders, and hidden names match only
+// where the pattern spells them out.
+func expand(pathname string) (found, error) {
+	if strings.ContainsRune(pathname, 0) {
+		return found{}, &compute.Error{Kind: compute.InputMissing, File: strings.ReplaceAll(pathname, "\x00", "�"), Message: "the path holds a NUL byte"}
+	}
+	pathname = filepath.Clean(pathname)
+	info, err := os.Stat(pathname)
+	switch {
+	case err == nil && info.IsDir():
+		return expandPattern(pathname, pathname, []string{"**", "*"})
+	case err == nil:
+		f, err := pin(pathname)
+		return found{files: []compute.File{f}, root: filepath.Dir(pathname)}, err
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+		return found{}, unreadable(pathname, err)
+	case !hasMeta(pathname):
+		return found{}, missing(pathname)
+	}
+	parts := strings.Split(filepath.ToSlash(pathname), "/")
+	first := 0
+	for !hasMeta(parts[first]) {
+		first++
+	}
+	root := filepath.FromSlash(strings.Join(parts[:first], "/"))
+	if root == "" && first > 0 {
+		root = string(filepath.Separator)
+	}
+	return expandPattern(pathname, root, parts[first:])
+}
+
+func expandPattern(pathname, root string, parts []string) (found, error) {
+	for i, p := range parts {
+		parts[i] = strings.ReplaceAll(p, "[!", "[^") // the shell's spelling
+		if _, err := path.Match(parts[i], ""); err != nil {
+			return found{}, &compute.Error{Kind: compute.BadOption, File: pathname, Message: fmt.Sprintf("%q is not a pattern", p), Hint: "close the bracket, or write [[] for a bracket of the name"}
+		}
+	}
+	seen := map[string]bool{}
+	if err := walk(root, parts, seen); err != nil {
+		return found{}, err
+	}
+	if len(seen) == 0 {
+		return found{}, missing(pathname)
+	}
+	names := make([]string, 0, len(seen))
+	for name := range seen {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	f := found{root: root}
+	for _, name := range names {
+		file, err := pin(name)
+		if err != nil {
+			return found{}, err
+		}
+		f.files = append(f.files, file)
+	}
+	return f, nil
+}
+
+// walk collects the files below dir that match parts.
+func walk(dir string, parts []string, seen map[string]bool) error {
+	part, last := parts[0], len(parts) == 1
+	if part == "**" && last {
+		return walk(dir, []string{"**", "*"}, seen)
+	}
+	if part == "**" {
+		if err := walk(dir, parts[1:], seen); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return unreadable(dir, err)
+	}
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		if part == "**" {
+			// Links to folders are not followed here: they may lead back up.
+			if e.IsDir() && !hidden(e.Name()) {
+				if err := walk(name, parts, seen); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if ok, _ := path.Match(part, e.Name()); !ok || hidden(e.Name()) && !spelled(part, e.Name()) {
+			continue
+		}
+		if err := visit(name, parts[1:], seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visit takes a file if nothing is left of the pattern, and goes into a folder otherwise.
+func visit(name string, rest []string, seen map[string]bool) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return unreadable(name, err)
+	}
+	switch {
+	case info.IsDir() && len(rest) > 0:
+		return walk(name, rest, seen)
+	case !info.IsDir() && len(rest) == 0:
+		seen[name] = true
+	}
+	return nil
+}
+
+// spelled tells that the pattern itself begins or ends with what makes a name hidden.
+func spelled(pattern, name string) bool {
+	switch {
+	case strings.HasSuffix(name, ".staged"):
+		return strings.HasSuffix(pattern, ".staged")
+	case strings.HasPrefix(name, "."):
+		return strings.HasPrefix(pattern, ".")
+	}
+	return strings.HasPrefix(pattern, "_")
+}
+
+func pin(name string) (compute.File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return compute.File{}, unreadable(name, err)
+	}
+	return compute.File{Path: name, Size: info.Size(), ModTime: info.ModTime()}, nil
+}
+
+// missing says what of a path exists.
+func missing(pathname string) error {
+	what := "there is no such file"
+	if hasMeta(pathname) {
+		what = "no file matches"
+	}
+	folder := filepath.Dir(pathname)
+	for hasMeta(folder) {
+		folder = filepath.Dir(folder)
+	}
+	exists := folder
+	for exists != filepath.Dir(exists) {
+		if _, err := os.Stat(exists); err == nil {
+			break
+		}
+		exists = filepath.Dir(exists)
+	}
+	if exists != folder {
+		what += fmt.Sprintf("; the folder %s does not exist, %s does", folder, exists)
+	} else {
+		what += fmt.Sprintf("; the folder %s exists", folder)
+	}
+	return &compute.Error{Kind: compute.InputMissing, File: pathname, Message: what, Hint: "check the path and the variables in it"}
+}
+
+// unreadable is about something that exists, or may exist, and cannot be read: it is never taken for absent.
+func unreadable(name string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return &compute.Error{Kind: compute.InputInvalid, File: name, Message: "it cannot be read: " + err.Error(), Hint: "check its permissions", Err: err}
+}

@@ -1,0 +1,185 @@
+package duckdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/compute"
+)
+
+// input is what the session knows of an input after it was opened; blame reads it after a failure.
+type input struct {
+	files   []compute.File
+	csv     *csvInput     // nil if not csv
+	parquet *parquetInput // nil if not parquet
+}
+
+// Input opens files as a relation.
+func (s *session) Input(ctx context.Context, in compute.Input) (compute.Relation, []compute.File, error) {
+	rel, err := s.openInput(ctx, in)
+	if err != nil {
+		var e *compute.Error
+		if errors.As(err, &e) {
+			e.Input = in.Name
+		}
+		return "", nil, err
+	}
+	s.add(rel)
+	return compute.Relation(rel.name), slices.Clone(rel.input.files), nil
+}
+
+func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, error) {
+	if err := s.checkName(in.Name); err != nil {
+		return nil, err
+	}
+	for i, c := range in.Columns {
+		typ, err := s.typeName(ctx, c.Type)
+		if err != nil {
+			return nil, inColumn(err, c.Name)
+		}
+		for _, other := range in.Columns[:i] {
+			if strings.EqualFold(c.Name, other.Name) {
+				return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("columns: %s and %s have the same name", other.Name, c.Name), Hint: "names are compared without regard to case"}
+			}
+		}
+		if i == 0 {
+			in.Columns = slices.Clone(in.Columns)
+		}
+		in.Columns[i].Type = typ
+	}
+	var open func(context.Context, compute.Input) (*input, string, error)
+	switch in.Format {
+	case "csv":
+		open = s.openCSV
+	case "parquet":
+		open = s.openParquet
+	default:
+		return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", in.Format), Hint: didYouMean(in.Format, []string{"csv", "parquet"})}
+	}
+	opened, query, err := open(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.exec(ctx, "CREATE VIEW "+quote(in.Name)+" AS "+query); err != nil {
+		return nil, s.fail(ctx, err, "opening the input failed")
+	}
+	return &relation{name: in.Name, input: opened}, nil
+}
+
+// options reads format options; every key must be read by somebody.
+type options struct {
+	what  string // "csv", for messages
+	given map[string]string
+	known []string
+	err   error // the first mistake
+}
+
+func (o *options) bad(key, want string) {
+	if o.err == nil {
+		o.err = &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("option %s: %q is not %s", key, o.given[key], want)}
+	}
+}
+
+func (o *options) text(key, otherwise string) string {
+	o.known = append(o.known, key)
+	v, ok := o.given[key]
+	if !ok {
+		return otherwise
+	}
+	if strings.ContainsRune(v, 0) {
+		o.bad(key, "text without NUL bytes")
+	}
+	return v
+}
+
+func (o *options) boolean(key string, otherwise bool) bool {
+	switch o.text(key, strconv.FormatBool(otherwise)) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	o.bad(key, "true or false")
+	return false
+}
+
+func (o *options) integer(key string, otherwise, least, most int) int {
+	n, err := strconv.Atoi(o.text(key, strconv.Itoa(otherwise)))
+	if err != nil || n < least || n > most {
+		o.bad(key, fmt.Sprintf("a number from %d to %d", least, most))
+	}
+	return n
+}
+
+// done gives the first mistake, an unknown option included.
+func (o *options) done() error {
+	for _, key := range slices.Sorted(maps.Keys(o.given)) {
+		if !slices.Contains(o.known, key) {
+			return &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("%s has no option %s", o.what, key), Hint: didYouMean(key, o.known)}
+		}
+	}
+	return o.err
+}
+
+// fileList makes an SQL list of file names. DuckDB expands patterns in lists too, so the pattern characters of real
+// names are put into brackets.
+func fileList(files []compute.File) string {
+	escape := strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]")
+	var b strings.Builder
+	for i, f := range files {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(literal(escape.Replace(f.Path)))
+	}
+	return "[" + b.String() + "]"
+}
+
+// match finds for each declared column its place in header. problem tells what does not fit, by name.
+func match(declared []compute.Column, header []string, unknownToo bool) (places []int, problem string, hint string) {
+	at := map[string]int{}
+	for i, name := range header {
+		key := strings.ToLower(name)
+		if _, twice := at[key]; twice {
+			return nil, fmt.Sprintf("the column %s occurs twice", name), "names are compared without regard to case: rename one in the file"
+		}
+		at[key] = i
+	}
+	var absent []string
+	used := map[int]bool{}
+	for _, c := range declared {
+		i, ok := at[strings.ToLower(c.Name)]
+		if !ok {
+			absent = append(absent, c.Name)
+			continue
+		}
+		places = append(places, i)
+		used[i] = true
+	}
+	var unknown []string
+	for i, name := range header {
+		if !used[i] && unknownToo {
+			unknown = append(unknown, strconv.Quote(name))
+		}
+	}
+	if len(absent) > 0 {
+		problem = "it has no column " + strings.Join(absent, ", ")
+	}
+	if len(unknown) > 0 {
+		if problem != "" {
+			problem += ", and "
+		} else {
+			problem = "it "
+		}
+		problem += "has a column that is not declared: " + strings.Join(unknown, ", ")
+	}
+	if problem != "" {
+		hint = "the file has: " + strings.Join(header, ", ")
+	}
+	return places, problem, hint
+}
