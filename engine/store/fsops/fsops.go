@@ -108,6 +108,13 @@ func (f *FS) RenameNoReplace(from, to string) error {
 	})
 }
 
+// RenameExclusive renames; it fails with fs.ErrExist if the new name is taken, and with
+// errors.ErrUnsupported where the file system cannot refuse that in the same step. It is for names
+// that several processes may want at once.
+func (f *FS) RenameExclusive(from, to string) error {
+	return f.do("rename", from, to, func() error { return renameNoReplace(from, to) })
+}
+
 // Link gives a file a second name; it fails with fs.ErrExist if that name is taken.
 func (f *FS) Link(from, to string) error {
 	return f.do("link", from, to, func() error { return os.Link(from, to) })

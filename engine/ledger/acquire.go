@@ -1,0 +1,196 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ubunye-io/ubunye/engine/store"
+)
+
+// Request asks for one batch.
+type Request struct {
+	Batch   Batch
+	Appends bool // an output has mode append: a finished, named batch is refused
+	Rerun   bool // replace what a finished, named batch holds
+	Anyway  bool // with Rerun: also if files of the old batch are missing
+}
+
+// Acquire takes all batches, in the order of their names, or none: if one is refused the others are
+// given back as they were. What earlier runs left to do in them is done first. The leases come in the
+// order of the requests.
+//
+// A refusal is a *HeldError, *FinishedError, *ClaimsMissingError, *LeftError or *UnreadableError.
+func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error) {
+	order := make([]int, len(requests))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Compare(requests[a].Batch.Name(), requests[b].Batch.Name())
+	})
+	for _, i := range order { // look first: a start that is refused writes nothing
+		d, v, err := r.ledger.load(ctx, requests[i].Batch)
+		if err == nil {
+			err = r.refusal(d, v, requests[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	leases := make([]*Lease, len(requests))
+	for _, i := range order {
+		lease, err := r.acquire(ctx, requests[i])
+		if err != nil {
+			r.giveBack(ctx, leases)
+			return nil, err
+		}
+		leases[i] = lease
+	}
+	return leases, nil
+}
+
+// giveBack releases what was taken. A release that fails leaves a holder that the next start judges;
+// the refusal is what the person must hear of.
+func (r *Run) giveBack(ctx context.Context, leases []*Lease) {
+	for _, s := range leases {
+		if s != nil && s.Release(context.WithoutCancel(ctx)) != nil {
+			r.leaves()
+		}
+	}
+}
+
+// refusal tells why the batch cannot be taken as the document stands; nil if it can.
+func (r *Run) refusal(d *Document, v store.Version, req Request) error {
+	if d.Holder != nil {
+		return r.ledger.held(d, v, r.storeNow())
+	}
+	if d.Finished == nil || !d.Batch.Named {
+		return nil
+	}
+	if req.Appends && !req.Rerun {
+		return &FinishedError{Batch: d.Batch, Finished: *d.Finished, Document: v.Path}
+	}
+	if req.Rerun && !req.Anyway && len(d.Todo) == 0 { // else asked again when the list is done
+		return r.ledger.missingClaims(d)
+	}
+	return nil
+}
+
+// acquire takes one batch and does what its to-do list says.
+func (r *Run) acquire(ctx context.Context, req Request) (*Lease, error) {
+	s := &Lease{run: r, ledger: r.ledger, request: req}
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	err := s.drain(ctx)
+	if err == nil {
+		err = r.refusal(s.unheld(), s.version, req)
+	}
+	if err != nil {
+		r.giveBack(ctx, []*Lease{s})
+		return nil, err
+	}
+	return s, nil
+}
+
+// unheld is the lease's document as it would be without the lease.
+func (s *Lease) unheld() *Document {
+	d := *s.doc
+	d.Holder = nil
+	return &d
+}
+
+// take makes this run the holder.
+func (s *Lease) take(ctx context.Context) error {
+	r, batch := s.run, s.request.Batch
+	var unknown []string
+	for range maxConflicts {
+		if err := r.check(); err != nil {
+			return err
+		}
+		d, v, fate, err := r.ledger.settle(ctx, batch, unknown)
+		if err != nil {
+			return err
+		}
+		if fate != notTaken {
+			if s.doc, s.version = d, v; fate == taken && d.heldBy(r.ID, s.epoch) {
+				return nil
+			}
+			return s.unknown("acquire", nil)
+		}
+		if err := r.refusal(d, v, s.request); err != nil {
+			return err
+		}
+		d.Batch = batch.carrying(d.Batch)
+		d.Epoch++
+		d.Holder = r.holder(r.ledger.cfg.Now())
+		next, err := r.ledger.saveDocument(ctx, d, v)
+		switch {
+		case err == nil:
+			s.doc, s.version, s.epoch = d, next, d.Epoch
+			return nil
+		case errors.Is(err, store.ErrUnknown):
+			r.leaves()
+			unknown, s.epoch = append(unknown, next.ID), d.Epoch
+		case !errors.Is(err, store.ErrConflict):
+			return s.saveError("acquire", err)
+		}
+	}
+	if len(unknown) > 0 {
+		return s.unknown("acquire", nil)
+	}
+	return s.saveError("acquire", store.ErrConflict)
+}
+
+// carrying keeps what a newer program wrote into the batch that this run names.
+func (b Batch) carrying(old Batch) Batch {
+	b.extra = old.extra
+	return b
+}
+
+// drain does what the to-do list says and empties it. The list is carried out under the generation
+// that this run just made durable.
+func (s *Lease) drain(ctx context.Context) error {
+	if len(s.doc.Todo) == 0 {
+		return nil
+	}
+	done := s.ledger.carry(ctx, s.doc)
+	if done.any() {
+		if err := s.save(ctx, "drain", done.apply); err != nil {
+			return err
+		}
+	}
+	if len(done.left) > 0 {
+		return &LeftError{Batch: s.doc.Batch, Left: done.left}
+	}
+	return nil
+}
+
+// missingClaims refuses to replace a batch some of whose files are gone: they may have been compacted
+// into files that no ledger knows, and the rows would then be there twice.
+func (l *Ledger) missingClaims(d *Document) error {
+	for name, out := range d.Finished.Outputs {
+		if out.Class != Claims {
+			continue
+		}
+		base, _ := l.find(out.Base)
+		e := &ClaimsMissingError{Batch: d.Batch, Output: name, Base: base, Of: len(out.Claims)}
+		for _, claim := range out.Claims {
+			_, err := os.Lstat(filepath.Join(base, filepath.FromSlash(claim)))
+			if err == nil {
+				continue
+			}
+			if e.Missing++; e.Missing == 1 {
+				e.Example = claim
+			}
+		}
+		if e.Missing > 0 {
+			return e
+		}
+	}
+	return nil
+}

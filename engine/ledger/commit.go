@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Commit is what a run says of a batch that it has staged.
+type Commit struct {
+	State   string          // the run in the run state, <app>.<runId>
+	Config  string          // hash of the task's configuration
+	Inputs  json.RawMessage // fingerprint of what was read
+	Outputs map[string]Result
+}
+
+// Result is what an output holds.
+type Result struct {
+	Claims []string // final names, as Staged gives them
+	Rows   int64
+	Files  int64
+	Bytes  int64
+}
+
+// Commit makes the staged files durable, looks every one of them up, and makes the batch this run's
+// by one save (I4). Before it nothing is visible (I1); after it the files will land, whoever does it.
+func (s *Lease) Commit(ctx context.Context, c Commit) error {
+	if err := s.run.check(); err != nil {
+		return err
+	}
+	if s.committed || s.ended || len(c.Outputs) != len(s.prepared) {
+		return fmt.Errorf("batch %s: commit of %d outputs where %d are prepared", s.request.Batch.Name(), len(c.Outputs), len(s.prepared))
+	}
+	if !s.ledger.cfg.Fast {
+		for _, name := range sortedKeys(s.prepared) {
+			if err := s.syncStaging(s.prepared[name], c.Outputs[name].Claims); err != nil {
+				return err
+			}
+		}
+	}
+	for name := range s.prepared {
+		if err := s.lookUp(name, c.Outputs[name].Claims); err != nil {
+			return err
+		}
+	}
+	present := s.claimsPresent()
+	at := s.ledger.cfg.Now().UTC().Truncate(time.Second)
+	if err := s.save(ctx, "commit", func(d *Document) { s.finish(d, c, at, present) }); err != nil {
+		return err
+	}
+	s.committed = true
+	return nil
+}
+
+// finish is the change that commits: see the table in doc.go.
+func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]bool) {
+	replaced := d.Finished
+	f := &Finished{
+		Run: s.run.ID, State: c.State, Epoch: s.epoch, At: at, Config: c.Config,
+		Range: orEmpty(d.Range), Inputs: orEmpty(c.Inputs), Outputs: map[string]FinishedOutput{},
+	}
+	for _, name := range sortedKeys(s.prepared) {
+		p, r := s.prepared[name], c.Outputs[name]
+		claims := slices.Concat([]string{}, r.Claims)
+		f.Outputs[name] = FinishedOutput{
+			Class: p.Class, Base: p.Base, Target: p.Target, Claims: claims, Rows: r.Rows, Files: r.Files, Bytes: r.Bytes,
+		}
+		d.Todo = append(d.Todo, Entry{
+			Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target,
+			Staging: p.Staging, Names: claims, Success: p.Success,
+		})
+	}
+	if replaced != nil && s.request.Rerun && d.Batch.Named {
+		for _, name := range sortedKeys(replaced.Outputs) {
+			out := replaced.Outputs[name]
+			names := slices.DeleteFunc(slices.Clone(out.Claims), func(claim string) bool { return !present[path.Join(name, claim)] })
+			if out.Class == Claims && len(names) > 0 {
+				d.Todo = append(d.Todo, Entry{Do: Remove, Run: replaced.Run, Output: name, Base: out.Base, Target: out.Target, Names: names})
+			}
+		}
+	}
+	d.Finished, d.Holder, d.Outputs, d.Tried, d.Range = f, nil, nil, nil, nil
+}
+
+// claimsPresent tells which files of the batch that is replaced are there. Without Anyway all are:
+// Acquire refuses otherwise. With it, those that are missing have been given up.
+func (s *Lease) claimsPresent() map[string]bool {
+	present := map[string]bool{}
+	if s.doc.Finished == nil {
+		return present
+	}
+	for name, out := range s.doc.Finished.Outputs {
+		base, _ := s.ledger.find(out.Base)
+		for _, claim := range out.Claims {
+			_, err := os.Lstat(filepath.Join(base, filepath.FromSlash(claim)))
+			present[path.Join(name, claim)] = err == nil || !s.request.Anyway
+		}
+	}
+	return present
+}
+
+// lookUp compares what is claimed with what is staged: a file that is gone would be missing, and one
+// that nobody claims would be lost.
+func (s *Lease) lookUp(output string, claims []string) error {
+	staged, err := s.Staged(output)
+	if err != nil {
+		return err
+	}
+	found := map[string]bool{}
+	for _, f := range staged {
+		found[f.Name] = true
+	}
+	for _, name := range claims {
+		if !found[name] {
+			return &StagedError{Output: output, Path: stagedPath(s.prepared[output].staging, name), Reason: "the staged file is gone"}
+		}
+		delete(found, name)
+	}
+	for name := range found {
+		return &StagedError{Output: output, Path: stagedPath(s.prepared[output].staging, name), Reason: "the file is staged and not claimed"}
+	}
+	return nil
+}
+
+// manyFiles is from where on one syncfs is cheaper than a sync for each file.
+const manyFiles = 16
+
+// syncStaging makes an output's staged files and their names durable.
+func (s *Lease) syncStaging(p preparedOutput, claims []string) error {
+	fsys := s.ledger.fs
+	if len(claims) > manyFiles {
+		err := fsys.SyncFS(p.staging)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	dirs := map[string]bool{}
+	for _, name := range claims {
+		file := stagedPath(p.staging, name)
+		if err := fsys.SyncFile(file); err != nil {
+			return err
+		}
+		for dir := filepath.Dir(file); dir != p.staging && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	// the staging folder itself, and those above it that this run may have made
+	top := filepath.Dir(p.staging)
+	if p.inLedger() {
+		top = s.ledger.sub(stagingFolder)
+	}
+	for dir := p.staging; ; dir = filepath.Dir(dir) {
+		if dirs[dir] = true; dir == top || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	for _, dir := range sortedKeys(dirs) {
+		if err := fsys.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Land carries out the list that Commit wrote: the batch becomes visible, the files that it replaces
+// go. It returns a *NotAllLandedError if something is left; the next start of the pipeline goes on
+// with it.
+func (s *Lease) Land(ctx context.Context) error {
+	if !s.committed || s.ended {
+		return fmt.Errorf("batch %s: land before the commit", s.request.Batch.Name())
+	}
+	s.ended = true
+	done, err := s.mop(ctx)
+	switch {
+	case err != nil || len(done.left) > 0:
+		return &NotAllLandedError{Batch: s.request.Batch, Left: done.left, Err: err}
+	case done.missing > 0:
+		return &NotAllLandedError{Batch: s.request.Batch, Err: fmt.Errorf("%d of its staged files vanished after they were looked up", done.missing)}
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package ledger
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"time"
+)
+
+// Class tells what a writer promises for an output; see doc.go.
+type Class string
+
+// Claims is the class of outputs whose files the ledger lands after the commit. It is the only one
+// that this package prepares; documents may name others.
+const Claims Class = "claims"
+
+// Place is a folder. One that lies under the ledger's parent is kept relative to it, so that it is
+// found under another mount point too; another one is absolute and names the machine it is on.
+type Place struct {
+	Path       string `json:"path"`
+	RelativeTo string `json:"relative_to,omitempty"` // "ledger" or nothing
+	Machine    string `json:"machine,omitempty"`     // of an absolute path: the machine id, if known
+}
+
+// Document is what the ledger knows of one batch. It is changed only by compare-and-swap.
+type Document struct {
+	Epoch    int64             `json:"epoch"` // up by one at every acquire, never back
+	Batch    Batch             `json:"batch"`
+	Holder   *Holder           `json:"holder"`   // the run that may write the batch now; nil: nobody
+	Outputs  map[string]Output `json:"outputs"`  // what the holder is writing
+	Range    json.RawMessage   `json:"range"`    // incremental inputs
+	Todo     []Entry           `json:"todo"`     // what has still to be done to files
+	Pending  []json.RawMessage `json:"pending"`  // keyed outputs of dead runs
+	Tried    []Try             `json:"tried"`    // failed since the last commit, oldest first, at most keepTries
+	Finished *Finished         `json:"finished"` // the last commit
+
+	extra unknown
+}
+
+// keepTries bounds Document.Tried.
+const keepTries = 16
+
+// Holder is the run that holds a batch, and what its process can be told by.
+type Holder struct {
+	Run string `json:"run"`
+	Identity
+	Since time.Time `json:"since"`
+
+	extra unknown
+}
+
+// Output is one output that the holder is writing.
+type Output struct {
+	Class   Class    `json:"class"`
+	Mode    string   `json:"mode"`
+	Base    Place    `json:"base"`
+	Absent  int      `json:"absent,omitempty"` // how many last elements of base were not there at prepare
+	Target  string   `json:"target"`           // the target id of base
+	Staging string   `json:"staging"`          // see Ledger.stagingPath
+	Phase   string   `json:"phase"`
+	Claims  []string `json:"claims"`
+	Success bool     `json:"success,omitempty"` // _SUCCESS is written after landing
+
+	extra unknown
+}
+
+// Do is what an entry of the to-do list asks for.
+type Do string
+
+// The entries, in the order in which they are carried out.
+const (
+	Land   Do = "land"   // rename each staged file to its final name
+	Remove Do = "remove" // remove files of a batch that was replaced
+	Drop   Do = "drop"   // remove a staging folder
+)
+
+// Entry is one piece of work on files. Every entry may be carried out twice, and by two processes at
+// once: names hold a fresh UUID and are never used again.
+type Entry struct {
+	Do      Do       `json:"do"`
+	Run     string   `json:"run"` // whose files they are
+	Output  string   `json:"output"`
+	Base    Place    `json:"base"`
+	Absent  int      `json:"absent,omitempty"` // Land: as in Output
+	Target  string   `json:"target,omitempty"`
+	Staging string   `json:"staging,omitempty"` // Land and Drop
+	Names   []string `json:"names,omitempty"`   // Land and Remove: final names, relative to base
+	Success bool     `json:"success,omitempty"` // Land: write _SUCCESS at the end
+
+	extra unknown
+}
+
+// Try is a run that held the batch and failed.
+type Try struct {
+	Run    string    `json:"run"`
+	Epoch  int64     `json:"epoch"`
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
+
+	extra unknown
+}
+
+// Finished is a commit: the one fact that makes a batch a run's.
+type Finished struct {
+	Run     string                    `json:"run"`
+	State   string                    `json:"state"` // the run in the run state, <app>.<runId>
+	Epoch   int64                     `json:"epoch"`
+	At      time.Time                 `json:"at"`
+	Config  string                    `json:"config"` // hash of the task's configuration
+	Range   json.RawMessage           `json:"range"`
+	Inputs  json.RawMessage           `json:"inputs"` // fingerprint of what was read
+	Outputs map[string]FinishedOutput `json:"outputs"`
+
+	extra unknown
+}
+
+// FinishedOutput is what a commit says of one output.
+type FinishedOutput struct {
+	Class  Class    `json:"class"`
+	Base   Place    `json:"base"`
+	Target string   `json:"target,omitempty"`
+	Claims []string `json:"claims"` // final names, relative to base
+	Rows   int64    `json:"rows"`
+	Files  int64    `json:"files"`
+	Bytes  int64    `json:"bytes"`
+
+	extra unknown
+}
+
+// Batch is a task with all its variables and the profile.
+type Batch struct {
+	Pipeline  string            `json:"pipeline"`
+	Task      string            `json:"task"`
+	Variables map[string]string `json:"variables"`
+	Profile   string            `json:"profile"`
+	Key       string            `json:"key"`
+	Named     bool              `json:"named"` // only a named batch is ever refused as finished, or replaced
+
+	extra unknown
+}
+
+// Name is the name of the batch's document: <pipeline>/<task>/<key>.
+func (b Batch) Name() string { return path.Join(b.Pipeline, b.Task, b.Key) }
+
+// heldBy tells whether run holds the batch in this epoch.
+func (d *Document) heldBy(run string, epoch int64) bool {
+	return d.Holder != nil && d.Holder.Run == run && d.Epoch == epoch
+}
+
+// committedBy tells whether run committed the batch in this epoch.
+func (d *Document) committedBy(run string, epoch int64) bool {
+	return d.Finished != nil && d.Finished.Run == run && d.Finished.Epoch == epoch
+}
+
+// landsFor tells whether a committed list of run is left.
+func (d *Document) landsFor(run string) bool {
+	return slices.ContainsFunc(d.Todo, func(e Entry) bool { return e.Do == Land && e.Run == run })
+}
+
+// encode gives the document as it is saved: lists and maps that are empty are there.
+func (d *Document) encode() ([]byte, error) {
+	if d.Outputs == nil {
+		d.Outputs = map[string]Output{}
+	}
+	if d.Todo == nil {
+		d.Todo = []Entry{}
+	}
+	if d.Pending == nil {
+		d.Pending = []json.RawMessage{}
+	}
+	if d.Tried == nil {
+		d.Tried = []Try{}
+	}
+	d.Range = orEmpty(d.Range)
+	return json.Marshal(d)
+}
+
+func orEmpty(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// clone returns a deep copy.
+func (d *Document) clone() (*Document, error) {
+	data, err := d.encode()
+	if err != nil {
+		return nil, err
+	}
+	c := &Document{}
+	return c, json.Unmarshal(data, c)
+}

@@ -1,0 +1,239 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/store"
+)
+
+// maxConflicts is how often a save is tried again when somebody else changed the document without
+// taking the batch.
+const maxConflicts = 4
+
+// Lease is a batch that a run holds. Its methods are called one after the other: Prepare, Staging and
+// Staged as often as there are outputs, then Commit and Land; or Fail, or Release, at any point before
+// Commit. A method that returns a *LostError or an *UnknownError ends the lease: nothing more may be
+// called.
+type Lease struct {
+	run     *Run
+	ledger  *Ledger
+	request Request
+
+	doc     *Document
+	version store.Version
+	epoch   int64
+
+	prepared  map[string]preparedOutput
+	committed bool
+	ended     bool
+}
+
+// Batch returns the batch that is held.
+func (s *Lease) Batch() Batch { return s.request.Batch }
+
+// Epoch returns the number of this lease: higher than that of every earlier one of the batch.
+func (s *Lease) Epoch() int64 { return s.epoch }
+
+// Finished returns the last commit of the batch, nil if there was none.
+func (s *Lease) Finished() *Finished { return s.doc.Finished }
+
+// save changes the document under the lease, in one compare-and-swap. Somebody else may change a
+// document without taking it; then the same change is made again. change must depend on nothing but
+// the document it is given.
+func (s *Lease) save(ctx context.Context, step string, change func(*Document)) error {
+	if s.ended {
+		return fmt.Errorf("batch %s: %s after the lease has ended", s.request.Batch.Name(), step)
+	}
+	var unknown []string // ids of saves whose outcome is not known yet
+	for range maxConflicts {
+		d, err := s.doc.clone()
+		if err != nil {
+			return s.saveError(step, err)
+		}
+		change(d)
+		next, err := s.ledger.saveDocument(ctx, d, s.version)
+		switch {
+		case err == nil:
+			s.doc, s.version = d, next
+			return nil
+		case errors.Is(err, store.ErrUnknown):
+			s.run.leaves()
+			unknown = append(unknown, next.ID)
+		case !errors.Is(err, store.ErrConflict) && len(unknown) > 0:
+			return s.unknown(step, err)
+		case !errors.Is(err, store.ErrConflict):
+			return s.saveError(step, err)
+		}
+		now, next, fate, err := s.ledger.settle(ctx, s.request.Batch, unknown)
+		switch {
+		case err != nil || fate == builtUpon:
+			return s.unknown(step, err)
+		case fate == notTaken && !now.heldBy(s.run.ID, s.epoch):
+			return s.lost(ctx, now, next)
+		}
+		s.doc, s.version = now, next
+		if fate == taken {
+			return nil
+		}
+	}
+	if len(unknown) > 0 {
+		return s.unknown(step, nil)
+	}
+	return s.saveError(step, store.ErrConflict)
+}
+
+func (s *Lease) saveError(step string, err error) error {
+	return &SaveError{Batch: s.request.Batch, Step: step, Err: err}
+}
+
+// unknown ends the lease without touching anything (I8).
+func (s *Lease) unknown(step string, err error) error {
+	s.ended = true
+	s.run.leaves()
+	if err == nil {
+		err = store.ErrUnknown
+	}
+	return &UnknownError{Batch: s.request.Batch, Step: step, Document: s.version.Path, Err: err}
+}
+
+// lost ends a lease that was taken over. The run writes nothing more (I2) and removes only what the
+// document itself records as this run's staging, and not even that if the document says that the
+// batch is this run's after all.
+func (s *Lease) lost(ctx context.Context, now *Document, v store.Version) error {
+	s.ended = true
+	s.run.leaves()
+	err := &LostError{Batch: s.request.Batch, Document: v.Path}
+	if now.Holder != nil {
+		err.By = now.Holder.Run
+	} else if now.Finished != nil {
+		err.By = now.Finished.Run
+	}
+	if now.committedBy(s.run.ID, s.epoch) || now.landsFor(s.run.ID) {
+		return err
+	}
+	if s.ledger.docs.Settle(ctx, s.request.Batch.Name()) != nil {
+		return err
+	}
+	mine := *now
+	mine.Todo = slices.DeleteFunc(slices.Clone(now.Todo), func(e Entry) bool { return e.Do != Drop || e.Run != s.run.ID })
+	s.ledger.carry(ctx, &mine) // what is left stays in the document for the run that took over
+	return err
+}
+
+// fate is what became of a save whose outcome was unknown.
+type fate int
+
+const (
+	notTaken  fate = iota // the document is not what was saved, nor built on it
+	taken                 // it counted, and a later save of the same contents made it durable
+	builtUpon             // it counted, and others have gone on from it
+)
+
+// settle finds out what became of saves with these ids; with none it only loads. If one of them is the
+// document now, the same contents are saved once more: only a save that succeeds tells that it
+// survives a power cut.
+func (l *Ledger) settle(ctx context.Context, b Batch, ids []string) (*Document, store.Version, fate, error) {
+	for range maxConflicts {
+		d, v, err := l.load(ctx, b)
+		if err != nil {
+			return nil, v, notTaken, err
+		}
+		if !slices.Contains(ids, v.ID) {
+			if slices.ContainsFunc(ids, v.Includes) {
+				return d, v, builtUpon, nil
+			}
+			return d, v, notTaken, nil
+		}
+		next, err := l.saveDocument(ctx, d, v)
+		switch {
+		case err == nil:
+			return d, next, taken, nil
+		case errors.Is(err, store.ErrConflict):
+		case errors.Is(err, store.ErrUnknown):
+			ids = append(ids, next.ID)
+		default:
+			return nil, v, notTaken, err
+		}
+	}
+	return nil, store.Version{}, notTaken, store.ErrUnknown
+}
+
+// Release gives back a batch for which nothing was prepared: the holder goes, nothing else changes.
+func (s *Lease) Release(ctx context.Context) error {
+	if len(s.prepared) > 0 {
+		return fmt.Errorf("batch %s: release after prepare", s.request.Batch.Name())
+	}
+	err := s.save(ctx, "release", func(d *Document) { d.Holder = nil })
+	s.ended = true
+	if err != nil {
+		s.run.leaves()
+	}
+	return err
+}
+
+// Fail ends a lease whose run cannot go on. Nothing of it had become visible. The document says so
+// before anything is removed (I8); then the staging goes. The error is only about that: the caller
+// has the run's own.
+func (s *Lease) Fail(ctx context.Context, reason string) error {
+	if s.committed || s.ended {
+		return nil // what is left is the document's to say
+	}
+	try := Try{Run: s.run.ID, Epoch: s.epoch, At: s.ledger.cfg.Now().UTC().Truncate(time.Second), Reason: reason}
+	change := func(d *Document) {
+		d.Holder = nil
+		d.Todo = append(d.Todo, s.drops(d)...)
+		d.Outputs = nil
+		d.Tried = append(d.Tried, try)
+		d.Tried = d.Tried[max(0, len(d.Tried)-keepTries):]
+	}
+	err := s.save(ctx, "fail", change)
+	if errors.As(err, new(*SaveError)) && s.dropOwn(ctx) {
+		// the disk may have been full: the lease is still this run's, what was staged made the room
+		err = s.save(ctx, "fail", change)
+	}
+	s.ended = true
+	if err != nil {
+		s.run.leaves()
+		return err
+	}
+	if done, err := s.mop(ctx); err != nil || len(done.left) > 0 {
+		return &StagingLeftError{Batch: s.request.Batch, Left: done.left, Err: err}
+	}
+	return nil
+}
+
+// drops gives the entries that remove what the document records as staged for its holder.
+func (s *Lease) drops(d *Document) []Entry {
+	var list []Entry
+	for name, out := range d.Outputs {
+		list = append(list, Entry{Do: Drop, Run: s.run.ID, Output: name, Base: out.Base, Target: out.Target, Staging: out.Staging})
+	}
+	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Output, b.Output) })
+	return list
+}
+
+// dropOwn removes this run's staging while the document still names it as holder; false if there was
+// nothing.
+func (s *Lease) dropOwn(ctx context.Context) bool {
+	own := *s.doc
+	if own.Todo = s.drops(s.doc); len(own.Todo) == 0 {
+		return false
+	}
+	return len(s.ledger.carry(ctx, &own).left) < len(own.Todo)
+}
+
+// mop carries out the list that the last save of this run wrote, and empties it. Nobody holds the
+// batch then; whoever changes the document meanwhile has seen the list and does it as well.
+func (s *Lease) mop(ctx context.Context) (carried, error) {
+	done := s.ledger.carry(ctx, s.doc)
+	err := s.ledger.empty(ctx, s.doc, s.version, done)
+	if len(done.left) > 0 || err != nil {
+		s.run.leaves()
+	}
+	return done, err
+}

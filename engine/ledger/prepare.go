@@ -1,0 +1,213 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/ubunye-io/ubunye/engine/store"
+)
+
+const (
+	stagingFolder = "staging"         // below the ledger's folder
+	stagingMarker = "_ubunye-staging" // in every staging folder
+	stagedSuffix  = ".staged"         // of every staged file
+	phaseStaging  = "staging"
+)
+
+// OutputSpec is an output that a run is about to stage.
+type OutputSpec struct {
+	Name    string
+	Class   Class
+	Mode    string
+	Base    string // absolute path of the output folder; need not exist
+	Success bool   // write _SUCCESS after landing
+}
+
+// preparedOutput is where an output is staged, and lands.
+type preparedOutput struct {
+	Output
+	name    string
+	base    string // resolved
+	staging string
+}
+
+// inLedger tells whether the staging lies in the ledger's own folder.
+func (p preparedOutput) inLedger() bool { return strings.HasPrefix(p.Staging, stagingFolder+"/") }
+
+// Prepare makes a staging folder for each output, on the disk that the output is on. Where that is is
+// saved in the document before it exists, so that nothing is ever staged that nobody knows of. A
+// folder that is absent stays absent until landing.
+//
+// It returns an *OutputUnwritableError, a *TargetElsewhereError or an *UnreadableError before anything
+// is staged.
+func (s *Lease) Prepare(ctx context.Context, outputs []OutputSpec) error {
+	if err := s.run.check(); err != nil {
+		return err
+	}
+	if len(s.prepared) > 0 {
+		return fmt.Errorf("batch %s: prepared twice", s.request.Batch.Name())
+	}
+	prepared := map[string]preparedOutput{}
+	for _, spec := range outputs {
+		if _, twice := prepared[spec.Name]; twice {
+			return fmt.Errorf("batch %s: output %s is there twice", s.request.Batch.Name(), spec.Name)
+		}
+		p, err := s.plan(spec)
+		if err != nil {
+			return err
+		}
+		prepared[spec.Name] = p
+	}
+	s.prepared = prepared
+	err := s.save(ctx, "prepare", func(d *Document) {
+		d.Outputs = map[string]Output{}
+		for name, p := range prepared {
+			d.Outputs[name] = p.Output
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, spec := range outputs {
+		if err := s.makeStaging(prepared[spec.Name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plan looks at one output and chooses its staging folder. It leaves nothing behind.
+func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
+	p := preparedOutput{name: spec.Name}
+	if spec.Class != Claims {
+		return p, fmt.Errorf("output %s: class %q is not known to this version", spec.Name, spec.Class)
+	}
+	if err := checkName(spec.Name); err != nil {
+		return p, err
+	}
+	base, absent, err := resolve(spec.Base)
+	if err == nil && absent == 0 {
+		err = mustBeFolder(base)
+	}
+	if err != nil {
+		return p, &OutputUnwritableError{Output: spec.Name, Path: spec.Base, Err: err}
+	}
+	target, err := readTarget(base)
+	if err != nil {
+		return p, err
+	}
+	if target.Ledger != "" && target.Ledger != s.run.id {
+		return p, &TargetElsewhereError{Output: spec.Name, Path: filepath.Join(base, targetName), Ledger: target.Ledger, Mine: s.run.id}
+	}
+	if target.ID == "" {
+		target.ID = store.NewID()
+	}
+	staging, err := s.chooseStaging(spec.Name, base, absent)
+	if err != nil {
+		return p, &OutputUnwritableError{Output: spec.Name, Path: base, Err: err}
+	}
+	p.base, p.staging = base, s.ledger.stagingPath(base, staging)
+	p.Output = Output{
+		Class: spec.Class, Mode: spec.Mode, Base: s.ledger.place(base), Absent: absent, Target: target.ID,
+		Staging: staging, Phase: phaseStaging, Claims: []string{}, Success: spec.Success,
+	}
+	return p, nil
+}
+
+func mustBeFolder(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	return err
+}
+
+// chooseStaging returns the staging folder as the document names it: in the ledger's own folder if
+// what is made there can be renamed into the output and is then as if it had been made in it;
+// otherwise inside the output, or inside the deepest folder above it that exists.
+func (s *Lease) chooseStaging(output, base string, absent int) (string, error) {
+	anchor := base
+	for range absent {
+		anchor = filepath.Dir(anchor)
+	}
+	probe := s.probeName(output)
+	inLedger := s.ledger.sub(stagingFolder)
+	if sameInheritance(inLedger, anchor) && s.ledger.probe(filepath.Join(inLedger, probe), filepath.Join(anchor, probe)) == nil {
+		return path.Join(stagingFolder, s.run.ID, s.request.Batch.Key, output), nil
+	}
+	if err := s.ledger.probe(filepath.Join(anchor, probe+".from"+stagedSuffix), filepath.Join(anchor, probe)); err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(base, filepath.Join(anchor, "_ubunye-"+store.NewID()[:12]))
+	return filepath.ToSlash(rel), err
+}
+
+// probeName is a name that a later start can work out again, if this one dies between the two steps.
+func (s *Lease) probeName(output string) string {
+	sum := sha256.Sum256([]byte(s.run.ID + "/" + s.request.Batch.Name() + "/" + output))
+	return "_ubunye-probe-" + hex.EncodeToString(sum[:6]) + stagedSuffix
+}
+
+// probe does what landing will do, with an empty file.
+func (l *Ledger) probe(from, to string) error {
+	file, err := l.fs.Create(from, 0o666)
+	if err == nil {
+		err = file.Close()
+	}
+	if err == nil {
+		err = l.fs.RenameNoReplace(from, to)
+	}
+	if err == nil {
+		return l.fs.Remove(to)
+	}
+	return errors.Join(err, remove(l, from), remove(l, to))
+}
+
+// marker is what a staging folder says of itself.
+type marker struct {
+	Ledger string `json:"ledger"`
+	Run    string `json:"run"`
+	Batch  string `json:"batch"`
+	Output string `json:"output"`
+}
+
+// makeStaging makes the folder by one Mkdir, never MkdirAll: when the staging of a paused run has
+// been dropped, its mkdir below it must fail.
+func (s *Lease) makeStaging(p preparedOutput) error {
+	fsys := s.ledger.fs
+	err := fsys.Mkdir(p.staging, 0o777)
+	for range 4 { // another task of this run may remove the folders between, when it finds them empty
+		if !errors.Is(err, fs.ErrNotExist) || !p.inLedger() {
+			break
+		}
+		for _, dir := range []string{filepath.Dir(filepath.Dir(p.staging)), filepath.Dir(p.staging)} {
+			if err = fsys.Mkdir(dir, 0o777); errors.Is(err, fs.ErrExist) {
+				err = nil
+			}
+		}
+		if err == nil {
+			err = fsys.Mkdir(p.staging, 0o777)
+		}
+	}
+	if err == nil {
+		var data []byte
+		data, err = json.Marshal(marker{s.run.id, s.run.ID, s.request.Batch.Name(), p.name})
+		if err == nil {
+			err = fsys.WriteNew(filepath.Join(p.staging, stagingMarker), append(data, '\n'), 0o666)
+		}
+	}
+	if err != nil {
+		return &OutputUnwritableError{Output: p.name, Path: p.staging, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/store"
+)
+
+// Status tells how far a run got.
+type Status string
+
+// The states of a run record. A run that succeeded and left nothing has no record any more, nor has
+// one that was refused.
+const (
+	Running     Status = "running"
+	Landed      Status = "landed" // dead; another start finished what it had committed
+	Succeeded   Status = "succeeded"
+	Failed      Status = "failed"
+	Interrupted Status = "interrupted"
+	Refused     Status = "refused"
+)
+
+// Record is what a run leaves in runs/ from before its first acquire until it has ended well: through
+// it every later start finds the documents that the run may have left work in.
+type Record struct {
+	Format   int    `json:"format"`
+	Run      string `json:"run"`
+	Pipeline string `json:"pipeline"`
+	State    string `json:"state"` // <app>.<runId>
+	Identity
+	Since    time.Time `json:"since"`
+	Batches  []Batch   `json:"batches"`
+	Targets  []Target  `json:"targets"`
+	Status   Status    `json:"status"`
+	By       string    `json:"by,omitempty"`       // the run that took its batches over
+	Doubtful []string  `json:"doubtful,omitempty"` // outputs of which nobody can tell whether they were written
+
+	extra unknown
+}
+
+// Target is a place that a run writes to.
+type Target struct {
+	Path string `json:"path"` // real path of a folder, or a table
+	Adds bool   `json:"adds"` // false: it replaces what is there
+}
+
+// MarshalJSON upholds json.Marshaler.
+func (x Record) MarshalJSON() ([]byte, error) {
+	type plain Record
+	return encodeKeeping(plain(x), x.extra)
+}
+
+// UnmarshalJSON upholds json.Unmarshaler.
+func (x *Record) UnmarshalJSON(data []byte) (err error) {
+	type plain Record
+	x.extra, err = decodeKeeping(data, (*plain)(x))
+	return err
+}
+
+func (l *Ledger) recordPath(run string) string { return l.sub("runs", run+".json") }
+func (l *Ledger) beatPath(run string) string   { return l.sub("runs", run+".beat") }
+
+// writeRecord puts a record in place, whole and durable. first: its run's id must not be taken.
+func (l *Ledger) writeRecord(r Record, first bool) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	tmp := l.sub("tmp", store.NewID()+".json")
+	if !first {
+		return l.fs.Replace(tmp, l.recordPath(r.Run), append(data, '\n'), 0o666)
+	}
+	if err = l.fs.WriteNew(tmp, append(data, '\n'), 0o666); err == nil {
+		err = l.fs.RenameNoReplace(tmp, l.recordPath(r.Run))
+	}
+	if err != nil {
+		l.fs.Remove(tmp)
+		return err
+	}
+	return l.fs.SyncDir(l.sub("runs"))
+}
+
+// records reads every run record; those that cannot be read are named in bad.
+func (l *Ledger) records() (good []Record, bad []*UnreadableError, err error) {
+	entries, err := os.ReadDir(l.sub("runs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, &UnreadableError{Path: l.sub("runs"), Reason: err.Error(), Err: err}
+	}
+	for _, e := range entries {
+		run, is := strings.CutSuffix(e.Name(), ".json")
+		if !is {
+			continue
+		}
+		path := l.recordPath(run)
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // its run ended meanwhile
+		}
+		var r Record
+		if err == nil {
+			err = json.Unmarshal(data, &r)
+		}
+		switch {
+		case err != nil:
+			bad = append(bad, &UnreadableError{Path: path, Reason: err.Error(), Err: err})
+		case r.Format > format:
+			bad = append(bad, &UnreadableError{Path: path, Reason: "a newer program wrote it"})
+		case r.Run != run:
+			bad = append(bad, &UnreadableError{Path: path, Reason: "it is not the record of " + run})
+		default:
+			good = append(good, r)
+		}
+	}
+	return good, bad, nil
+}
+
+// create makes the ledger if it is not there and returns its id. The id comes last: who sees it finds
+// the folders.
+func (l *Ledger) create() (string, error) {
+	for _, dir := range []string{"batches", "runs", stagingFolder, "tmp"} {
+		if info, err := os.Stat(l.sub(dir)); err == nil && info.IsDir() {
+			continue
+		}
+		if err := store.MakeFolder(l.fs, existing(l.path), l.sub(dir)); err != nil {
+			return "", err
+		}
+	}
+	id, err := l.id()
+	if err != nil {
+		return "", err
+	}
+	if id == "" {
+		tmp := l.sub("tmp", store.NewID())
+		if err := l.fs.WriteNew(tmp, []byte(store.NewID()+"\n"), 0o666); err != nil {
+			l.fs.Remove(tmp)
+			return "", err
+		}
+		err := l.fs.RenameExclusive(tmp, l.sub("id"))
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = l.fs.Link(tmp, l.sub("id"))
+		}
+		l.fs.Remove(tmp)
+		if id, readErr := l.id(); id == "" { // another start may have been first, or the answer lost
+			return "", errors.Join(err, readErr)
+		}
+		return l.create()
+	}
+	// whoever made the id may have died before this
+	return id, l.fs.SyncDir(l.path)
+}
+
+// existing returns the deepest folder above path that exists, or path's parent.
+func existing(path string) string {
+	dir := filepath.Dir(path)
+	for dir != filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+// of tells whether the record is of a run of this pipeline; "" is every pipeline.
+func (r Record) of(pipeline string) bool {
+	return pipeline == "" || r.Pipeline == pipeline ||
+		slices.ContainsFunc(r.Batches, func(b Batch) bool { return b.Pipeline == pipeline })
+}

@@ -1,0 +1,142 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/store"
+)
+
+// RunInfo is what a run says of itself before it begins.
+type RunInfo struct {
+	Pipeline string
+	State    string // the run in the run state, <app>.<runId>
+	Batches  []Batch
+	Targets  []Target
+}
+
+// Run is one start of the program that writes: its record, its heartbeat, its leases. There is one in
+// a process at a time.
+type Run struct {
+	ID string // <UTC yyyymmddThhmmssZ>-<8 hex>
+
+	ledger *Ledger
+	id     string // the ledger's
+	record Record
+	heart  *heart
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu   sync.Mutex
+	left bool // something of this run may still be named by a document
+}
+
+// Begin begins a run: it makes the ledger if it is not there, writes the run's record, durably, and
+// starts its heartbeat. End ends it. The error is an *UnwritableError if the ledger cannot be written,
+// an *UnreadableError if it cannot be understood; nothing of the run is left then.
+func (l *Ledger) Begin(ctx context.Context, info RunInfo) (*Run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	id, err := l.create()
+	if err != nil {
+		return nil, l.unwritable(err)
+	}
+	r := &Run{ledger: l, id: id}
+	now := l.cfg.Now().UTC()
+	r.ID = now.Format("20060102T150405Z") + "-" + store.NewID()[:8]
+	r.record = Record{
+		Format: format, Run: r.ID, Pipeline: info.Pipeline, State: info.State, Identity: l.cfg.Identity,
+		Since: now, Batches: info.Batches, Targets: info.Targets, Status: Running,
+	}
+	if err := l.writeRecord(r.record, true); err != nil {
+		r.forget()
+		return nil, l.unwritable(err)
+	}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	r.heart = &heart{
+		path:    l.beatPath(r.ID),
+		beat:    func() error { return l.fs.Beat(l.beatPath(r.ID)) },
+		elapsed: l.cfg.Elapsed,
+		every:   l.cfg.Heartbeat,
+		limit:   l.cfg.Timeout / 2,
+		end:     r.cancel,
+	}
+	if err := r.heart.start(); err != nil {
+		r.cancel(err)
+		r.forget()
+		return nil, l.unwritable(err)
+	}
+	return r, nil
+}
+
+func (l *Ledger) unwritable(err error) error {
+	if errors.As(err, new(*UnreadableError)) {
+		return err
+	}
+	return &UnwritableError{Path: l.path, Err: err}
+}
+
+// Context ends when the context that Begin was given ends, when End is called, or when the run could
+// not touch its heartbeat for half the timeout: then its cause is a *HeartbeatError.
+func (r *Run) Context() context.Context { return r.ctx }
+
+// check refuses a step of a run that others may judge dead: after a suspend the run may be awake
+// before its context ends.
+func (r *Run) check() error { return r.heart.check() }
+
+// storeNow is the time by the store's own clock: when this run's heartbeat was last touched, and what
+// has passed since.
+func (r *Run) storeNow() time.Time {
+	beat, err := store.ModTime(r.ledger.beatPath(r.ID))
+	if err != nil {
+		return r.ledger.cfg.Now()
+	}
+	return beat.Add(r.heart.sinceLast())
+}
+
+func (r *Run) leaves() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = true
+}
+
+// End stops the heartbeat. The record is removed if the run succeeded or was refused and no document
+// names anything of it any more; otherwise it stays and says how the run ended, so that the next start
+// finds what is left.
+func (r *Run) End(ctx context.Context, status Status) error {
+	r.heart.stop()
+	r.cancel(context.Canceled)
+	r.mu.Lock()
+	left := r.left
+	r.mu.Unlock()
+	if (status == Succeeded || status == Refused) && !left {
+		return r.forget()
+	}
+	r.record.Status = status
+	return errors.Join(r.ledger.writeRecord(r.record, false), remove(r.ledger, r.ledger.beatPath(r.ID)))
+}
+
+// forget removes the record and the heartbeat. The heartbeat goes first: a run is there as long as
+// either is, and the record says whose it is.
+func (r *Run) forget() error {
+	return errors.Join(remove(r.ledger, r.ledger.beatPath(r.ID)), remove(r.ledger, r.ledger.recordPath(r.ID)))
+}
+
+// remove removes a file; one that is gone is fine.
+func remove(l *Ledger, path string) error {
+	if err := l.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if still, lookErr := there(path); still || lookErr != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holder is what this run writes into a document that it takes.
+func (r *Run) holder(now time.Time) *Holder {
+	return &Holder{Run: r.ID, Identity: r.ledger.cfg.Identity, Since: now.UTC()}
+}

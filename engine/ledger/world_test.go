@@ -1,0 +1,251 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/store"
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
+)
+
+// world is a project folder with a ledger and a lake, in which runs of one pipeline happen.
+type world struct {
+	t    *testing.T
+	dir  string
+	lake string // the output folder
+}
+
+func newWorld(t *testing.T) *world {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{t: t, dir: dir, lake: filepath.Join(dir, "lake", "orders")}
+}
+
+func (w *world) config(hook fsops.Hook) Config {
+	return Config{
+		Path: filepath.Join(w.dir, ".ubunye"), FS: fsops.New(hook),
+		Heartbeat: time.Hour, Timeout: 6 * time.Hour, // no beat but the first: operations can be counted
+	}
+}
+
+func (w *world) open(hook fsops.Hook) *Ledger {
+	w.t.Helper()
+	l, err := Open(context.Background(), w.config(hook))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return l
+}
+
+func batch(dt string) Batch {
+	b, err := NewBatch("sales", "clean_orders", map[string]string{"dt": dt}, "", true)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// job is one run of one batch with two staged files, in two folders.
+type job struct {
+	batch  Batch
+	rows   []string // one a file
+	rerun  bool
+	anyway bool
+	fast   bool
+}
+
+// once is a run as the engine makes it: finish what is committed, begin, acquire, prepare, stage,
+// commit, land, end. The error is the run's own.
+func (w *world) once(l *Ledger, j job) error {
+	ctx := context.Background()
+	if _, _, err := l.FinishCommitted(ctx, j.batch.Pipeline); err != nil {
+		return err
+	}
+	run, err := l.Begin(ctx, RunInfo{Pipeline: j.batch.Pipeline, State: j.batch.Pipeline + ".1", Batches: []Batch{j.batch},
+		Targets: []Target{{Path: w.lake, Adds: true}}})
+	if err != nil {
+		return err
+	}
+	leases, err := run.Acquire(ctx, []Request{{Batch: j.batch, Appends: true, Rerun: j.rerun, Anyway: j.anyway}})
+	if err != nil {
+		run.End(ctx, Refused)
+		return err
+	}
+	if err := w.write(leases[0], j); err != nil {
+		var status Status = Failed
+		if errors.As(err, new(*LostError)) || errors.As(err, new(*UnknownError)) {
+			status = Interrupted
+		}
+		leases[0].Fail(ctx, err.Error())
+		run.End(ctx, status)
+		return err
+	}
+	return run.End(ctx, Succeeded)
+}
+
+func (w *world) spec() []OutputSpec {
+	return []OutputSpec{{Name: "clean", Class: Claims, Mode: "append", Base: w.lake, Success: true}}
+}
+
+func (w *world) write(s *Lease, j job) error {
+	ctx := context.Background()
+	if err := s.Prepare(ctx, w.spec()); err != nil {
+		return err
+	}
+	if err := stage(s, j.rows); err != nil {
+		return err
+	}
+	if err := commit(s, "clean"); err != nil {
+		return err
+	}
+	return s.Land(ctx)
+}
+
+// stage writes one file a row, in folders p=0, p=1, …, as a compute engine would: not through fsops.
+func stage(s *Lease, rows []string) error {
+	for i, row := range rows {
+		dir := filepath.Join(s.Staging("clean"), fmt.Sprintf("p=%d", i))
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			return err
+		}
+		name := "part-" + store.NewID() + ".parquet" + stagedSuffix
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(row), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func commit(s *Lease, outputs ...string) error {
+	results := map[string]Result{}
+	for _, name := range outputs {
+		staged, err := s.Staged(name)
+		if err != nil {
+			return err
+		}
+		r := Result{Claims: []string{}}
+		for _, f := range staged {
+			r.Claims = append(r.Claims, f.Name)
+			r.Rows, r.Files, r.Bytes = r.Rows+1, r.Files+1, r.Bytes+f.Bytes
+		}
+		results[name] = r
+	}
+	return s.Commit(context.Background(), Commit{State: "sales.1", Config: "c0", Outputs: results})
+}
+
+// rows returns what a reader of the lake sees, sorted: the contents of every file that is named as data.
+func (w *world) rows() []string {
+	w.t.Helper()
+	rows := []string{}
+	err := filepath.WalkDir(w.lake, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil && strings.HasSuffix(path, ".parquet") {
+			data, readErr := os.ReadFile(path)
+			rows, err = append(rows, string(data)), readErr
+		}
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+func (w *world) wantRows(what string, want ...string) {
+	w.t.Helper()
+	slices.Sort(want)
+	if got := w.rows(); !slices.Equal(got, want) {
+		w.t.Fatalf("%s: a reader sees %q, want %q", what, got, want)
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// tree lists every path below dir but the generations of documents, which only grow.
+func tree(t *testing.T, dir string) []string {
+	t.Helper()
+	var paths []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			info, infoErr := d.Info()
+			if infoErr != nil {
+				return infoErr
+			}
+			line := path[len(dir):]
+			if !d.IsDir() {
+				line += fmt.Sprintf(" %d %d", info.Size(), info.ModTime().UnixNano())
+			}
+			paths = append(paths, line)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// document reads a batch's document.
+func (w *world) document(b Batch) *Document {
+	w.t.Helper()
+	d, _, err := w.open(nil).load(context.Background(), b)
+	w.must(err)
+	return d
+}
+
+// begin starts a run and takes a batch, for tests that look between the steps.
+func (w *world) begin(l *Ledger, req Request) (*Run, *Lease) {
+	w.t.Helper()
+	ctx := context.Background()
+	run, err := l.Begin(ctx, RunInfo{Pipeline: "sales", State: "sales.1", Batches: []Batch{req.Batch}})
+	w.must(err)
+	leases, err := run.Acquire(ctx, []Request{req})
+	w.must(err)
+	return run, leases[0]
+}
+
+// change edits a batch's document as another process would, by compare-and-swap.
+func (w *world) change(b Batch, edit func(*Document)) {
+	w.t.Helper()
+	l := w.open(nil)
+	d, v, err := l.load(context.Background(), b)
+	w.must(err)
+	edit(d)
+	_, err = l.saveDocument(context.Background(), d, v)
+	w.must(err)
+}
+
+// free does what a takeover of a dead run will do, as far as these tests need it: nobody holds the
+// batch, the epoch is one higher, what the run staged is to be dropped.
+func (w *world) free(b Batch) {
+	w.t.Helper()
+	d := w.document(b)
+	if d.Holder == nil {
+		return
+	}
+	w.change(b, func(d *Document) {
+		for name, out := range d.Outputs {
+			d.Todo = append(d.Todo, Entry{Do: Drop, Run: d.Holder.Run, Output: name, Base: out.Base, Staging: out.Staging})
+		}
+		d.Holder, d.Outputs = nil, nil
+		d.Epoch++
+	})
+}

@@ -1,0 +1,289 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ubunye-io/ubunye/engine/store"
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
+	"github.com/ubunye-io/ubunye/engine/store/storetest"
+)
+
+type place struct {
+	dir  string
+	wrap func(fsops.Hook) fsops.Hook
+	keep int
+}
+
+func (p place) Open(hook fsops.Hook) store.Store {
+	if p.wrap != nil {
+		hook = p.wrap(hook)
+	}
+	return &store.Folder{
+		FS:     fsops.New(hook),
+		Root:   filepath.Join(p.dir, "batches"),
+		Tmp:    filepath.Join(p.dir, "tmp"),
+		Format: 1,
+		Keep:   func([]byte) int { return p.keep },
+	}
+}
+
+func newPlace(t *testing.T, wrap func(fsops.Hook) fsops.Hook) place {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "tmp"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return place{dir: dir, wrap: wrap}
+}
+
+func TestFolder(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Place { return newPlace(t, nil) })
+}
+
+// noLinks is a file system without hard links.
+type noLinks struct{ inner fsops.Hook }
+
+func (h noLinks) Before(op fsops.Op) error {
+	if op.Kind == "link" {
+		return syscall.EPERM
+	}
+	if h.inner != nil {
+		return h.inner.Before(op)
+	}
+	return nil
+}
+
+func (h noLinks) After(op fsops.Op, err error) error {
+	if h.inner != nil {
+		return h.inner.After(op, err)
+	}
+	return nil
+}
+
+func TestFolderWithoutHardLinks(t *testing.T) {
+	wrap := func(h fsops.Hook) fsops.Hook { return noLinks{h} }
+	storetest.Run(t, func(t *testing.T) storetest.Place { return newPlace(t, wrap) })
+}
+
+type refuse map[string]error
+
+func (r refuse) Before(op fsops.Op) error    { return r[op.Kind] }
+func (r refuse) After(fsops.Op, error) error { return nil }
+
+func TestNoExclusiveCreate(t *testing.T) {
+	p := newPlace(t, nil)
+	s := p.Open(refuse{"link": syscall.EOPNOTSUPP, "rename": syscall.ENOSYS})
+	_, err := s.Save(context.Background(), "a/b/c", []byte("{}"), store.Version{})
+	var none *store.NoExclusiveError
+	if !errors.As(err, &none) || none.FileSystem == "" || !strings.HasSuffix(none.Path, "a/b/c") {
+		t.Fatalf("got %v", err)
+	}
+	if entries, _ := os.ReadDir(filepath.Join(p.dir, "tmp")); len(entries) != 0 {
+		t.Fatal("the temporary file is left")
+	}
+}
+
+// The document that a damaged generation stood for is never taken for absent, nor for the one before.
+func TestR10_DamagedGenerations(t *testing.T) {
+	const good = `{"format":1,"id":"x","ancestors":[],"a":1}`
+	for what, text := range map[string]string{
+		"empty":                "",
+		"cut":                  good[:20],
+		"zeros":                strings.Repeat("\x00", 40),
+		"array":                "[]",
+		"null":                 "null",
+		"no members":           "{}",
+		"text":                 `"x"`,
+		"trailing garbage":     good + "}",
+		"two documents":        good + good,
+		"byte order mark":      "\xef\xbb\xbf" + good,
+		"newer format":         `{"format":2,"id":"x"}`,
+		"format of other kind": `{"format":"1","id":"x"}`,
+		"no id":                `{"format":1}`,
+		"id of other kind":     `{"format":1,"id":7}`,
+		"ancestors no list":    `{"format":1,"id":"x","ancestors":{}}`,
+		"folder":               "dir",
+		"no permission":        "chmod",
+		"only a damaged one":   "renamed",
+	} {
+		t.Run(what, func(t *testing.T) {
+			p := newPlace(t, nil)
+			v, err := p.Open(nil).Save(context.Background(), "d", []byte(`{"a":1}`), store.Version{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(p.dir, "batches", "d", "00000002.json")
+			named := path
+			switch text {
+			case "dir":
+				err = os.Mkdir(path, 0o777)
+			case "chmod":
+				if os.Getuid() == 0 {
+					t.Skip("root may read everything")
+				}
+				err = os.WriteFile(path, []byte(good), 0)
+			case "renamed":
+				named = filepath.Dir(path)
+				err = os.Rename(v.Path, v.Path+".damaged")
+			default:
+				err = os.WriteFile(path, []byte(text), 0o666)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := snapshot(t, p.dir)
+			_, _, err = p.Open(nil).Load(context.Background(), "d")
+			var bad *store.UnreadableError
+			if !errors.As(err, &bad) || bad.Path != named || !strings.Contains(err.Error(), named) || bad.Reason == "" {
+				t.Fatalf("got %v", err)
+			}
+			if !bytes.Equal(before, snapshot(t, p.dir)) {
+				t.Fatal("reading changed something")
+			}
+		})
+	}
+}
+
+func snapshot(t *testing.T, dir string) []byte {
+	var all []byte
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			data, _ := os.ReadFile(path)
+			all = append(append(append(all, path...), 0), data...)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A process that has met a generation does not believe that there never was one.
+func TestAFolderThatHadOneIsNeverAbsent(t *testing.T) {
+	p := newPlace(t, nil)
+	s := p.Open(nil)
+	v, err := s.Save(context.Background(), "d", []byte("{}"), store.Version{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(v.Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Load(context.Background(), "d"); !errors.As(err, new(*store.UnreadableError)) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestSweepKeepsWhatItIsToldAndNeverFewerThanTwo(t *testing.T) {
+	for keep, want := range map[int][]string{0: {"00000019.json", "00000020.json"}, 3: {"00000018.json", "00000019.json", "00000020.json"}} {
+		p := newPlace(t, nil)
+		p.keep = keep
+		s := p.Open(nil)
+		var v store.Version
+		var err error
+		for range 20 {
+			if v, err = s.Save(context.Background(), "d", []byte("{}"), v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var names []string
+		entries, _ := os.ReadDir(filepath.Dir(v.Path))
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("keep %d: %v", keep, names)
+		}
+		if entries, _ := os.ReadDir(filepath.Join(p.dir, "tmp")); len(entries) != 0 {
+			t.Errorf("%d temporary files are left", len(entries))
+		}
+	}
+}
+
+// The verdict on a save relies on the sweep going from old to new: it stops at the first generation
+// that it cannot remove.
+func TestSweepStopsWhereItCannotRemove(t *testing.T) {
+	p := newPlace(t, nil)
+	var v store.Version
+	var err error
+	p.keep = 10
+	for range 6 {
+		if v, err = p.Open(nil).Save(context.Background(), "d", []byte("{}"), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.keep = 2
+	hook := refuseRemove("00000003.json")
+	if v, err = p.Open(hook).Save(context.Background(), "d", []byte("{}"), v); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[string]bool{"00000002.json": false, "00000003.json": true, "00000004.json": true, "00000005.json": true} {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(v.Path), n)); (err == nil) != want {
+			t.Errorf("%s there: %v, want %v", n, err == nil, want)
+		}
+	}
+}
+
+type refuseRemove string
+
+func (r refuseRemove) Before(op fsops.Op) error {
+	if op.Kind == "remove" && filepath.Base(op.Path) == string(r) {
+		return syscall.EACCES
+	}
+	return nil
+}
+func (r refuseRemove) After(fsops.Op, error) error { return nil }
+
+// A stranger's file under a generation's name, put there while a saver slept, is not its base.
+func TestVerdictComparesTheIDOfItsBase(t *testing.T) {
+	p := newPlace(t, nil)
+	s := p.Open(nil)
+	var v, slept store.Version
+	var err error
+	for n := range 10 {
+		if v, err = s.Save(context.Background(), "d", []byte("{}"), v); err != nil {
+			t.Fatal(err)
+		}
+		if n == 4 {
+			slept = v
+		}
+	}
+	other := `{"format":1,"id":"other","ancestors":[]}`
+	if err := os.WriteFile(slept.Path, []byte(other), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Open(nil).Save(context.Background(), "d", []byte("{}"), slept); !errors.Is(err, store.ErrConflict) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestAgeIsByTheStoresClock(t *testing.T) {
+	dir := t.TempDir()
+	own, other := filepath.Join(dir, "own"), filepath.Join(dir, "other")
+	f := fsops.New(nil)
+	if err := f.Beat(other); err != nil {
+		t.Fatal(err)
+	}
+	touched, err := store.ModTime(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(other, touched.Add(-90e9), touched.Add(-90e9)); err != nil {
+		t.Fatal(err)
+	}
+	age, err := store.Age(f, own, other)
+	if err != nil || age < 90e9 || age > 150e9 {
+		t.Fatalf("%v, %v", age, err)
+	}
+	if _, err := store.Age(f, own, filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("got %v", err)
+	}
+}
