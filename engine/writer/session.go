@@ -234,8 +234,9 @@ func (s *Session) converse(ctx context.Context, call string, limit time.Duration
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
 	w, ctx := s.watch(ctx, call, limit)
 	defer w.stop()
-	if err := say(); err != nil {
-		return nil, s.ended(call)
+	// A child that cannot be written to may still have left its last word: what it says decides.
+	if err := say(); errors.Is(err, wire.ErrFrame) {
+		return nil, &Error{Kind: HostFailed, Message: err.Error(), Err: err}
 	}
 	for {
 		kind, payload, err := s.conn.Read()
@@ -255,9 +256,7 @@ func (s *Session) converse(ctx context.Context, call string, limit time.Duration
 			w.pause()
 			status, answer := ops.serve(ctx, abi.Call(call), kind, payload)
 			w.resume()
-			if err := s.conn.Write(wire.Result, []byte{byte(status)}, answer); err != nil {
-				return nil, s.ended(call)
-			}
+			_ = s.conn.Write(wire.Result, []byte{byte(status)}, answer) // as above; an answer is never too large
 		case wire.Dead:
 			return nil, s.death(payload)
 		default:

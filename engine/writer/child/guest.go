@@ -138,7 +138,7 @@ func (g *guest) dead(err error) *wire.Death {
 	}
 	if g.memory.refused > 0 {
 		return &wire.Death{Cause: wire.OutOfMemory, Message: fmt.Sprintf(
-			"it wanted %d MiB of memory; its limit is %d MiB", g.memory.refused>>20, g.memory.limit>>20)}
+			"it wanted %d MiB of memory; its limit is %d MiB", (g.memory.refused+1<<20-1)>>20, g.memory.limit>>20)}
 	}
 	var exit *sys.ExitError
 	if errors.As(err, &exit) {

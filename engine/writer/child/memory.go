@@ -12,7 +12,7 @@ type memory struct {
 
 // Allocate upholds experimental.MemoryAllocator. The module's minimum was checked against the limit.
 func (m *memory) Allocate(_, most uint64) experimental.LinearMemory {
-	m.bytes = make([]byte, min(most, m.limit))
+	m.bytes = reserve(int(min(most, m.limit)))
 	return m
 }
 

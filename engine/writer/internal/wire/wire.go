@@ -105,7 +105,7 @@ func (c *Conn) Write(kind Kind, parts ...[]byte) error {
 		size += len(p)
 	}
 	if size > MaxFrame {
-		return fmt.Errorf("a frame of %d bytes is over the limit of %d", size, MaxFrame)
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrFrame, size, MaxFrame)
 	}
 	var head [5]byte
 	binary.LittleEndian.PutUint32(head[:], uint32(size))
@@ -126,7 +126,7 @@ func (c *Conn) WriteJSON(kind Kind, v any) error {
 	return c.Write(kind, data)
 }
 
-// ErrFrame is what Read returns for bytes that are no frame.
+// ErrFrame is what Read returns for bytes that are no frame, and Write for what would be none.
 var ErrFrame = errors.New("not a frame")
 
 // firstChunk bounds what is allocated on the word of a length alone.
