@@ -1,0 +1,105 @@
+// Package abi is the contract between the engine and a writer plugin: what the calls and operations
+// are named and the messages that go with them, all JSON. It uses the standard library only and builds
+// natively and for wasip1.
+//
+// A module exports Marker, the calls (each () → i32, 0 = ok), `_initialize` and `memory`. It imports,
+// from the module ImportModule:
+//
+//	request   (ptr, cap) → n                            the request of the running call
+//	respond   (ptr, len)                                its answer; when the call returns other than 0, a Failure
+//	call      (op, op_len, req, req_len, out, cap) → n  one operation, JSON both ways
+//	result    (ptr, cap) → n                            the last operation's answer, or its Failure, again
+//	rows_next (cursor, ptr, cap) → n                    the next Arrow IPC message: schema, then record batches; 0 = end
+//	file_write (file, ptr, len) → n                     bytes into a staged file
+//	log       (level, ptr, len)                         a line for the person who runs the pipeline
+//
+// All numbers are i32. n is the length of what is there: where it exceeds cap nothing was written, and
+// result (for rows_next: the same call again) gives it into a larger buffer. A negative n is a failure
+// whose Failure has -n bytes, to be had from result. A pointer outside the module's memory ends it.
+package abi
+
+// Version is the version of the contract that this package describes.
+const Version = 1
+
+// Names that a module is recognised by.
+const (
+	MarkerPrefix = "ubunye_abi_"      // every version's marker begins so
+	Marker       = MarkerPrefix + "1" // exported by a module of this version
+	ImportModule = "ubunye"           // the module whose functions the engine provides
+	Initialize   = "_initialize"      // runs once, before anything else
+	Memory       = "memory"           // the one memory
+)
+
+// Call is what the engine asks of a module: the name of an export.
+type Call string
+
+// The calls. A writer whose modes are all of class claims needs the first three only.
+const (
+	CallDescribe Call = "describe"
+	CallPlan     Call = "plan"
+	CallStage    Call = "stage"
+	CallCommit   Call = "commit"
+	CallResolve  Call = "resolve"
+	CallClean    Call = "clean"
+	CallAbort    Call = "abort"
+)
+
+// RequiredCalls are those that every module must export.
+func RequiredCalls() []Call { return []Call{CallDescribe, CallPlan, CallStage} }
+
+// Capability is a group of operations; the engine grants it or refuses it whole.
+type Capability string
+
+// The capabilities.
+const (
+	CapRelation Capability = "relation" // rows, by handle; always granted to stage
+	CapFiles    Capability = "files"    // files in staging, written by the module itself
+	CapTable    Capability = "table"    // files of the output's target
+	CapSQL      Capability = "sql"      // a connection that the pipeline names
+	CapHTTP     Capability = "http"     // hosts that the pipeline lists
+)
+
+// Operation is what a module asks of the engine: a capability, a dot and a verb.
+type Operation string
+
+// The operations of this version.
+const (
+	OpSchema     Operation = "relation.schema"   // SchemaRequest → SchemaAnswer
+	OpCount      Operation = "relation.count"    // CountRequest → CountAnswer
+	OpEncode     Operation = "relation.encode"   // EncodeRequest → EncodeAnswer
+	OpDerive     Operation = "relation.derive"   // DeriveRequest → DeriveAnswer
+	OpRows       Operation = "relation.rows"     // RowsRequest → RowsAnswer, then the import rows_next
+	OpFileCreate Operation = "files.file_create" // FileCreateRequest → FileCreateAnswer, then the import file_write
+	OpFileClose  Operation = "files.file_close"  // FileCloseRequest → FileCloseAnswer
+)
+
+// Level grades a line of a module's log.
+type Level int32
+
+// The levels.
+const (
+	LevelDebug Level = iota
+	LevelInfo
+	LevelWarn
+	LevelError
+)
+
+// Codes of a Failure that the engine itself makes.
+const (
+	CodeRefused = "refused" // the capability is not granted, or not during this call
+	CodeUnknown = "unknown" // no such operation, relation, cursor or file
+	CodeInvalid = "invalid" // the request cannot be read or makes no sense
+	CodeFailed  = "failed"  // the engine could not do it; the call fails, whatever the module answers
+)
+
+// Failure is what an operation answers when it did not happen, and what a call answers when it
+// returns other than 0. Code is for programs, Message is one line for people.
+type Failure struct {
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Hint      string `json:"hint,omitempty"` // what the person can do
+	Retryable bool   `json:"retryable,omitempty"`
+}
+
+// Error gives the message.
+func (f *Failure) Error() string { return f.Message }

@@ -1,0 +1,113 @@
+package writer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ubunye-io/ubunye/engine/abi"
+)
+
+// checkDescribe finds descriptions that nothing can be done with, and makes their texts fit to be shown.
+func checkDescribe(a abi.DescribeAnswer) error {
+	if a.ABI != abi.Version {
+		return fmt.Errorf("ABI %d is wanted, it says %d", abi.Version, a.ABI)
+	}
+	if len(a.Writers) == 0 {
+		return errors.New("it has no writer")
+	}
+	names := map[string]bool{}
+	for i := range a.Writers {
+		d := &a.Writers[i]
+		if d.Name == "" || d.Name != line(d.Name) || names[d.Name] {
+			return fmt.Errorf("%q is no name of a writer, or is there twice", d.Name)
+		}
+		names[d.Name] = true
+		if len(d.Modes) == 0 {
+			return fmt.Errorf("the writer %s has no mode", d.Name)
+		}
+		for _, m := range d.Modes {
+			if err := checkMode(m); err != nil {
+				return fmt.Errorf("the writer %s: %w", d.Name, err)
+			}
+		}
+		d.Version, d.Doc = line(d.Version), line(d.Doc)
+	}
+	return nil
+}
+
+func checkMode(m abi.Mode) error {
+	if m.Name == "" || m.Name != line(m.Name) {
+		return fmt.Errorf("%q is no name of a mode", m.Name)
+	}
+	classes := []abi.Class{m.Class}
+	for _, e := range m.Exceptions {
+		classes = append(classes, e.Class)
+	}
+	for _, c := range classes {
+		if !isClass(c) {
+			return fmt.Errorf("mode %s has the class %q, which is not known", m.Name, c)
+		}
+	}
+	return nil
+}
+
+func isClass(c abi.Class) bool {
+	return slices.Contains([]abi.Class{abi.ClassClaims, abi.ClassOnce, abi.ClassReplaces, abi.ClassNamed}, c)
+}
+
+// checkPlan does so for the answer to plan.
+func checkPlan(a *abi.PlanAnswer) error {
+	a.Will = line(a.Will)
+	for i := range a.Problems {
+		p := &a.Problems[i]
+		p.Field, p.Message, p.Hint = line(p.Field), line(p.Message), line(p.Hint)
+		if p.Message == "" {
+			return errors.New("a problem has no message")
+		}
+	}
+	if len(a.Problems) > 0 {
+		return nil
+	}
+	if !isClass(a.Class) {
+		return fmt.Errorf("the class %q is not known", a.Class)
+	}
+	if a.Target == "" || a.Will == "" {
+		return errors.New("it does not say what the target is and what will be done")
+	}
+	return nil
+}
+
+// check compares the answer to stage with what was staged: the same files, each once. What the engine
+// itself has written or counted is taken from there.
+func (o *operations) check(a *abi.StageAnswer) error {
+	for _, f := range o.files {
+		return fmt.Errorf("the file %s was not closed", f.file.Name())
+	}
+	var rows int64
+	seen := map[string]bool{}
+	for i, f := range a.Files {
+		have, ok := o.staged[f.Name]
+		if !ok || seen[f.Name] {
+			return fmt.Errorf("the file %q was not staged by this call, or is named twice", line(f.Name))
+		}
+		seen[f.Name] = true
+		if have.Rows == unknownRows {
+			have.Rows, have.Columns = f.Rows, f.Columns
+		}
+		if f.Rows != have.Rows || f.Rows < 0 {
+			return fmt.Errorf("%s has %d rows, not %d", f.Name, have.Rows, f.Rows)
+		}
+		a.Files[i] = have
+		rows += have.Rows
+	}
+	for name := range o.staged {
+		if !seen[name] {
+			return fmt.Errorf("the file %s was staged and is not named", name)
+		}
+	}
+	if rows != a.Rows {
+		return fmt.Errorf("it counts %d rows, its files have %d", a.Rows, rows)
+	}
+	return nil
+}

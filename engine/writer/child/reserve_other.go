@@ -1,0 +1,5 @@
+//go:build !unix
+
+package main
+
+func reserve(size int) []byte { return make([]byte, size) }

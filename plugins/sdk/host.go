@@ -1,0 +1,115 @@
+package sdk
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/ubunye-io/ubunye/engine/abi"
+)
+
+// transport is the import table: what a module's Host is made of. Its errors are *abi.Failure.
+type transport interface {
+	call(op abi.Operation, request []byte) ([]byte, error)
+	rowsNext(cursor int32, buffer []byte) (message, grown []byte, err error) // io.EOF at the end
+	fileWrite(file int32, data []byte) error
+	log(level abi.Level, text string)
+}
+
+// remote is a Host over a transport.
+type remote struct{ t transport }
+
+func ask[A any](r remote, op abi.Operation, request any) (answer A, err error) {
+	data, err := json.Marshal(request)
+	if err != nil {
+		return answer, err
+	}
+	data, err = r.t.call(op, data)
+	if err != nil {
+		return answer, err
+	}
+	if err = json.Unmarshal(data, &answer); err != nil {
+		return answer, fmt.Errorf("%s: the answer cannot be read: %w", op, err)
+	}
+	return answer, nil
+}
+
+func (r remote) Schema(relation string) ([]abi.Column, error) {
+	a, err := ask[abi.SchemaAnswer](r, abi.OpSchema, abi.SchemaRequest{Relation: relation})
+	return a.Columns, err
+}
+
+func (r remote) Count(relation string) (int64, error) {
+	a, err := ask[abi.CountAnswer](r, abi.OpCount, abi.CountRequest{Relation: relation})
+	return a.Rows, err
+}
+
+func (r remote) Encode(req abi.EncodeRequest) ([]abi.StagedFile, error) {
+	a, err := ask[abi.EncodeAnswer](r, abi.OpEncode, req)
+	return a.Files, err
+}
+
+func (r remote) Derive(req abi.DeriveRequest) (string, error) {
+	a, err := ask[abi.DeriveAnswer](r, abi.OpDerive, req)
+	return a.Relation, err
+}
+
+func (r remote) Rows(req abi.RowsRequest) (Rows, error) {
+	a, err := ask[abi.RowsAnswer](r, abi.OpRows, req)
+	if err != nil {
+		return nil, err
+	}
+	return &rows{t: r.t, cursor: a.Cursor, buffer: make([]byte, 64<<10)}, nil
+}
+
+func (r remote) CreateFile(req abi.FileCreateRequest) (File, error) {
+	a, err := ask[abi.FileCreateAnswer](r, abi.OpFileCreate, req)
+	if err != nil {
+		return nil, err
+	}
+	return &file{r: r, number: a.File, name: a.Name}, nil
+}
+
+func (r remote) Log(level abi.Level, text string) { r.t.log(level, text) }
+
+type rows struct {
+	t      transport
+	cursor int32
+	buffer []byte
+	done   bool
+}
+
+func (r *rows) Next() (message []byte, err error) {
+	if r.done {
+		return nil, io.EOF
+	}
+	message, r.buffer, err = r.t.rowsNext(r.cursor, r.buffer)
+	r.done = err != nil
+	return message, err
+}
+
+type file struct {
+	r      remote
+	number int32
+	name   string
+}
+
+func (f *file) Name() string { return f.name }
+
+// pieceSize is the most bytes of a file that cross at once.
+const pieceSize = 1 << 20
+
+func (f *file) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		piece := p[n:min(len(p), n+pieceSize)]
+		if err := f.r.t.fileWrite(f.number, piece); err != nil {
+			return n, err
+		}
+		n += len(piece)
+	}
+	return n, nil
+}
+
+func (f *file) Close() (abi.FileCloseAnswer, error) {
+	return ask[abi.FileCloseAnswer](f.r, abi.OpFileClose, abi.FileCloseRequest{File: f.number})
+}
