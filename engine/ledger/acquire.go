@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/ubunye-io/ubunye/engine/store"
 )
@@ -63,10 +64,21 @@ func (r *Run) giveBack(ctx context.Context, leases []*Lease) {
 	}
 }
 
-// refusal tells why the batch cannot be taken as the document stands; nil if it can.
-func (r *Run) refusal(d *Document, v store.Version, req Request) error {
+// Refusal tells why a request would be refused now; nil if it would not. It only reads, so that a start that is
+// refused costs nothing and changes nothing; Acquire decides.
+func (l *Ledger) Refusal(ctx context.Context, req Request) error {
+	d, v, err := l.load(ctx, req.Batch)
+	if err != nil {
+		return err
+	}
+	return l.refusal(d, v, req, l.cfg.Now())
+}
+
+// refusal tells why the batch cannot be taken as the document stands; nil if it can. now is the time that
+// the age of a holder's heartbeat is counted to.
+func (l *Ledger) refusal(d *Document, v store.Version, req Request, now time.Time) error {
 	if d.Holder != nil {
-		return r.ledger.held(d, v, r.storeNow())
+		return l.held(d, v, now)
 	}
 	if d.Finished == nil || !d.Batch.Named {
 		return nil
@@ -75,9 +87,13 @@ func (r *Run) refusal(d *Document, v store.Version, req Request) error {
 		return &FinishedError{Batch: d.Batch, Finished: *d.Finished, Document: v.Path}
 	}
 	if req.Rerun && !req.Anyway && len(d.Todo) == 0 { // else asked again when the list is done
-		return r.ledger.missingClaims(d)
+		return l.missingClaims(d)
 	}
 	return nil
+}
+
+func (r *Run) refusal(d *Document, v store.Version, req Request) error {
+	return r.ledger.refusal(d, v, req, r.storeNow())
 }
 
 // acquire takes one batch and does what its to-do list says.

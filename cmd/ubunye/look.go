@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ubunye-io/ubunye/engine"
+)
+
+func (a *app) validateCommand() *cobra.Command {
+	return a.pipelineCommand("validate -c FILE", "Check a pipeline file; nothing is read but the file, nothing is written", nil,
+		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
+			unset, err := e.Validate(o)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "%s is valid\n", o.File)
+			for _, v := range unset {
+				fmt.Fprintf(a.stdout, "a run needs a value of the variable %s (%s): --var %s=VALUE\n", v.Name, v.Type, v.Name)
+			}
+			return nil
+		})
+}
+
+func (a *app) planCommand() *cobra.Command {
+	var asJSON bool
+	var rerun rerunFlag
+	return a.pipelineCommand("plan -c FILE", "Tell what a run would do now; nothing is written",
+		func(cmd *cobra.Command) { addJSON(cmd, &asJSON); rerun.add(cmd) },
+		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
+			if err := rerun.apply(&o); err != nil {
+				return err
+			}
+			tasks, err := e.Plan(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(tasks)
+			}
+			for _, t := range tasks {
+				a.printPlanned(t)
+			}
+			return nil
+		})
+}
+
+func (a *app) printPlanned(t engine.PlannedTask) {
+	fmt.Fprintf(a.stdout, "task %s, batch %s\n", t.Task, batchName(t.Batch, t.Key))
+	fmt.Fprintf(a.stdout, "  would %s: %s\n", t.Verdict, t.Reason)
+	for _, o := range t.Outputs {
+		last := ""
+		if o.Files > 0 {
+			last = fmt.Sprintf("; the last commit landed %s in %s", count(o.Rows, "row"), count(o.Files, "file"))
+		}
+		fmt.Fprintf(a.stdout, "  output %s: %s to %s, mode %s, delivery %s%s\n", o.Output, o.Format, o.Path, o.Mode, o.Class, last)
+	}
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	var asJSON bool
+	return a.pipelineCommand("status -c FILE", "Tell what was done, what is held and what dead runs left; nothing is written",
+		func(cmd *cobra.Command) { addJSON(cmd, &asJSON) },
+		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
+			s, err := e.Status(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(s)
+			}
+			a.printStatus(s)
+			return nil
+		})
+}
+
+func (a *app) printStatus(s engine.Status) {
+	if !s.Exists {
+		fmt.Fprintf(a.stdout, "no run yet: there is no ledger at %s\n", s.Ledger)
+	}
+	for _, b := range s.Batches {
+		fmt.Fprintf(a.stdout, "task %s, batch %s: %s\n", b.Task, batchName(b.Batch, b.Key), b.State)
+		if h := b.Held; h != nil {
+			state := "last heartbeat " + h.Age.Round(time.Second).String() + " ago"
+			if h.Gone {
+				state = "its process is gone"
+			}
+			fmt.Fprintf(a.stdout, "  held by run %s (host %s, process %d) since %s, %s\n", h.Run, h.Host, h.PID, stamp(h.Since), state)
+		}
+		if f := b.Finished; f != nil {
+			fmt.Fprintf(a.stdout, "  finished %s by run %s: %s in %s (%s)\n", stamp(f.At), f.Run, count(f.Rows, "row"), count(f.Files, "file"), size(f.Bytes))
+		}
+		if b.Todo > 0 {
+			fmt.Fprintf(a.stdout, "  %s left on its to-do list; the next start goes on with it\n", count(int64(b.Todo), "entry"))
+		}
+		if b.Failed != "" {
+			fmt.Fprintf(a.stdout, "  last try failed: %s\n", b.Failed)
+		}
+	}
+	for _, r := range s.Runs {
+		fmt.Fprintf(a.stdout, "run %s: %s (host %s, process %d, since %s)\n", r.Run, r.Status, r.Host, r.PID, stamp(r.Since))
+	}
+	for _, u := range s.Unreadable {
+		fmt.Fprintf(a.stdout, "unreadable: %s\n", u)
+	}
+	for _, dir := range s.Stray {
+		fmt.Fprintf(a.stdout, "stray staging folder, named by no batch: %s\n", dir)
+	}
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(a.stdout, "ubunye "+version)
+			return err
+		}}
+}
+
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func addJSON(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print one JSON document")
+}
+
+func batchName(batch, key string) string {
+	if batch == "" {
+		return "without variables (" + key + ")"
+	}
+	return batch + " (" + key + ")"
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -1,0 +1,139 @@
+// Command ubunye runs data pipelines written in YAML so that a rerun is always safe.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ubunye-io/ubunye/engine"
+	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
+)
+
+func main() {
+	ctx, stop := signals()
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// signals gives a context that ends with the problem that SIGINT or SIGTERM means. A second signal ends
+// the process as usual.
+func signals() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	got := make(chan os.Signal, 1)
+	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		s, ok := <-got
+		if !ok {
+			return
+		}
+		signal.Stop(got)
+		p := &problem.Problem{Code: problem.Interrupted, Message: "interrupted by SIGINT"}
+		if s == syscall.SIGTERM {
+			p = &problem.Problem{Code: problem.Terminated, Message: "interrupted by SIGTERM"}
+		}
+		p.Data = "nothing became visible, what was staged is dropped"
+		p.Hint = "run it again: it starts from the beginning of the batch"
+		cancel(p)
+	}()
+	return ctx, func() { signal.Stop(got) }
+}
+
+// run is the program: what it prints on stdout is the result, all else goes to stderr. It returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	app := &app{stdout: stdout, stderr: stderr, args: args}
+	root := app.command()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return problem.ExitOK
+	}
+	app.complain(err)
+	return problem.Exit(err)
+}
+
+// app is one call of the program.
+type app struct {
+	stdout, stderr io.Writer
+	args           []string
+	told           map[string]bool // problems that an event has told already
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "ubunye",
+		Short:         "Run data pipelines written in YAML; a rerun is always safe",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage(err.Error(), cmd.CommandPath()+" --help lists the flags")
+	})
+	root.AddCommand(a.runCommand(), a.validateCommand(), a.planCommand(), a.statusCommand(), a.versionCommand())
+	return root
+}
+
+func usage(message, hint string) *problem.Problem {
+	return &problem.Problem{Code: problem.Usage, Message: message, Hint: hint}
+}
+
+// complain prints an error that no event has told: a line a problem.
+func (a *app) complain(err error) {
+	var list problem.List
+	var one *problem.Problem
+	switch {
+	case errors.As(err, &list):
+		for _, p := range list {
+			a.complainOnce(p.Error())
+		}
+	case errors.As(err, &one):
+		a.complainOnce(one.Error())
+	default:
+		a.complainOnce(usage(err.Error(), "ubunye --help lists the commands").Error())
+	}
+}
+
+func (a *app) complainOnce(line string) {
+	if a.told[line] {
+		return
+	}
+	fmt.Fprintln(a.stderr, "ubunye: "+line)
+}
+
+// version is set by the build (-ldflags -X).
+var version = "(unknown version)"
+
+// newEngine puts the program together.
+func (a *app) newEngine() (*engine.Engine, error) {
+	changes, err := fsops.FromEnv()
+	if err != nil {
+		return nil, usage("UBUNYE_FAULT: "+err.Error(), "")
+	}
+	return engine.New(changes, a.tell), nil
+}
+
+// leaseOff reads UBUNYE_RUN_LEASE, which switches the ledger off.
+func leaseOff() (bool, error) {
+	switch v := os.Getenv("UBUNYE_RUN_LEASE"); strings.ToLower(v) {
+	case "", "on":
+		return false, nil
+	case "off":
+		return true, nil
+	default:
+		return false, usage(fmt.Sprintf("UBUNYE_RUN_LEASE is %q", v), "it may be on or off")
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ubunye-io/ubunye/engine"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	var rerun rerunFlag
+	cmd := a.pipelineCommand("run -c FILE", "Run a pipeline: each of its batches lands once", rerun.add,
+		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
+			if err := rerun.apply(&o); err != nil {
+				return err
+			}
+			result, err := e.Run(cmd.Context(), o)
+			a.printResult(result)
+			return err
+		})
+	cmd.Long = `Run holds the batches of all tasks, or refuses in one line; then it runs the tasks. A batch is a task
+and its variables. A finished batch of a task that appends is refused, unless --rerun says that it is
+to be replaced.`
+	return cmd
+}
+
+// printResult prints a line an output on stdout.
+func (a *app) printResult(r engine.Result) {
+	for _, t := range r.Tasks {
+		for _, o := range t.Outputs {
+			fmt.Fprintf(a.stdout, "%s.%s: %s in %s (%s) added to %s\n", t.Task, o.Output,
+				count(o.Rows, "row"), count(o.Files, "file"), size(o.Bytes), o.Path)
+		}
+	}
+}
+
+// rerunFlag is --rerun[=anyway].
+type rerunFlag struct{ value string }
+
+func (f *rerunFlag) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.value, "rerun", "", "replace the batch if it is finished; =anyway: also when files of it are gone")
+	cmd.Flags().Lookup("rerun").NoOptDefVal = "yes"
+}
+
+func (f *rerunFlag) apply(o *engine.Options) error {
+	switch f.value {
+	case "":
+	case "yes":
+		o.Rerun = true
+	case "anyway":
+		o.Rerun, o.RerunAnyway = true, true
+	default:
+		return usage("--rerun="+f.value+" is not known", "write --rerun or --rerun=anyway")
+	}
+	return nil
+}

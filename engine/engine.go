@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/engine/compute"
+	"github.com/ubunye-io/ubunye/engine/compute/duckdb"
+	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
+	"github.com/ubunye-io/ubunye/engine/writer"
+)
+
+// Engine is what all starts of a process share.
+type Engine struct {
+	Compute  compute.Engine
+	FS       *fsops.FS        // changes of ledger and outputs
+	CacheDir string           // of the user, for the writers; empty: the default
+	Now      func() time.Time // for dates that people read, and durations
+	Observe  Observer
+}
+
+// New returns an Engine on the embedded DuckDB. All changes of ledger and outputs go through changes.
+func New(changes *fsops.FS, observe Observer) *Engine {
+	return &Engine{Compute: duckdb.Engine{}, FS: changes, Now: time.Now, Observe: observe}
+}
+
+// Options are those of one start.
+type Options struct {
+	config.Options
+
+	File        string   // the pipeline file
+	Tasks       []string // none: all
+	Rerun       bool     // replace finished batches
+	RerunAnyway bool     // also when files that they claim are gone
+	LeaseOff    bool     // UBUNYE_RUN_LEASE=off: without a ledger
+	Command     []string // how a person called the program, so that hints can be pasted
+}
+
+// load does steps 1 and 2 of a start: the pipeline, typed and checked, and its plan.
+func (e *Engine) load(o Options) (*run, error) {
+	pipeline, err := config.Load(o.File, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Engine: e, options: o, config: pipeline, started: e.Now()}
+	if err := r.openWriters(); err != nil {
+		return nil, err
+	}
+	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// openWriters finds the writers; it starts none. The cache is the user's, and no promise hangs on it, so
+// its changes are not among those that faults are injected into.
+func (r *run) openWriters() (err error) {
+	r.host, err = writer.New(writer.Config{CacheDir: r.CacheDir, Log: r.pluginLog})
+	if err != nil {
+		return &problem.Problem{Code: problem.PluginMissing, Message: err.Error(), Cause: err}
+	}
+	return nil
+}
+
+// deliver gives plan the delivery class of an output, from the writers' descriptions: no writer is started for it.
+func (r *run) deliver(format, mode string, options map[string]string) (string, error) {
+	d, ok := r.host.Describe(format)
+	if !ok {
+		unknown := &plan.UnknownFormatError{Format: format}
+		for _, known := range r.host.Builtins() {
+			unknown.Known = append(unknown.Known, known.Name)
+		}
+		return "", unknown
+	}
+	class, ok := d.Class(mode, options)
+	if !ok {
+		return "", errors.New("has no mode " + mode)
+	}
+	return string(class), nil
+}
+
+// openLedger opens the pipeline's ledger; that writes nothing.
+func (r *run) openLedger(ctx context.Context) error {
+	l, err := ledger.Open(ctx, ledger.Config{
+		Path:      r.config.Ledger.Path,
+		FS:        r.FS,
+		Heartbeat: r.config.Ledger.Heartbeat,
+		Timeout:   r.config.Ledger.Timeout,
+		Fast:      r.config.Durability == "fast",
+	})
+	if err != nil {
+		return r.explain(err, "")
+	}
+	r.ledger = l
+	return nil
+}
+
+func (r *run) pluginLog(plugin string, level abi.Level, text string) {
+	r.emit(Event{Kind: PluginLog, Path: plugin, Message: text})
+}
+
+// emit fills in what every event has and passes it on.
+func (r *run) emit(e Event) {
+	e.Time = r.Now()
+	if r.record != nil {
+		e.Run = r.record.ID
+	}
+	r.Observe(e)
+}

@@ -1,0 +1,272 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/compute"
+	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/writer"
+)
+
+// What became of the data, as people are told.
+const (
+	untouched = "nothing was read or written"
+	nothing   = "nothing became visible"
+)
+
+// outputError says at which output something failed.
+type outputError struct {
+	target plan.Target
+	err    error
+}
+
+func (e *outputError) Error() string { return "output " + e.target.Name + ": " + e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
+
+// explain turns an error of the packages below into what a person is told. What is a problem already
+// stays one.
+func (r *run) explain(err error, task string) problem.List {
+	var list problem.List
+	if errors.As(err, &list) {
+		return list
+	}
+	var p *problem.Problem
+	if !errors.As(err, &p) {
+		p = r.explainOne(err, task)
+		p.Cause = err
+	}
+	if p.Task == "" {
+		p.Task = task
+	}
+	var at *outputError
+	if errors.As(err, &at) && p.Output == "" {
+		p.Output = at.target.Name
+	}
+	return problem.List{p}
+}
+
+func (r *run) explainOne(err error, task string) *problem.Problem {
+	for _, explain := range []func(error, string) *problem.Problem{r.explainRefusal, r.explainLedger, r.explainCompute, r.explainWriter} {
+		if p := explain(err, task); p != nil {
+			return p
+		}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return &problem.Problem{Code: problem.Interrupted, Message: "the run was told to stop", Data: nothing}
+	}
+	return &problem.Problem{Code: problem.Failed, Message: err.Error(), Data: nothing}
+}
+
+// explainRefusal is for what stops a run before it read or wrote anything.
+func (r *run) explainRefusal(err error, _ string) *problem.Problem {
+	var held *ledger.HeldError
+	var finished *ledger.FinishedError
+	var missing *ledger.ClaimsMissingError
+	var left *ledger.LeftError
+	switch {
+	case errors.As(err, &held):
+		return r.explainHeld(held)
+	case errors.As(err, &finished):
+		return r.explainFinished(finished)
+	case errors.As(err, &missing):
+		return &problem.Problem{Code: problem.WorkLeft, Task: missing.Batch.Task, Output: missing.Output,
+			Message: fmt.Sprintf("refused: %d of the %d files that batch %s landed in %s are gone (the first: %s), compacted or moved perhaps: replacing the batch might leave its old rows beside the new ones",
+				missing.Missing, missing.Of, ledgerBatchText(missing.Batch), missing.Base, missing.Example),
+			Data: untouched, Hint: "when the old rows are gone for good: " + r.command("--rerun=anyway")}
+	case errors.As(err, &left):
+		first := left.Left[0]
+		return &problem.Problem{Code: problem.WorkLeft, Task: left.Batch.Task, Output: first.Entry.Output,
+			Message: fmt.Sprintf("refused: what run %s left of batch %s cannot be finished: %s: %v", first.Entry.Run, ledgerBatchText(left.Batch), first.Path, first.Err),
+			Data:    "nothing is lost: it stays on the list of the batch, and every start tries again", Hint: "make that path usable and run again"}
+	}
+	return nil
+}
+
+func (r *run) explainHeld(e *ledger.HeldError) *problem.Problem {
+	who := fmt.Sprintf("run %s (host %s, process %d, since %s)", e.Holder.Run, e.Holder.Host, e.Holder.PID, when(e.Holder.Since))
+	p := &problem.Problem{Code: problem.RunLeaseHeld, Task: e.Batch.Task, Data: untouched}
+	if e.Gone {
+		p.Message = fmt.Sprintf("refused: batch %s is held by %s, whose process is gone", ledgerBatchText(e.Batch), who)
+		p.Hint = fmt.Sprintf("this version does not take over from the dead; do not delete its document %s: it says what that run left", e.Document)
+		return p
+	}
+	p.Message = fmt.Sprintf("refused: batch %s is held by %s, whose last heartbeat was %s ago", ledgerBatchText(e.Batch), who, e.Age.Round(time.Second))
+	p.Hint = fmt.Sprintf("wait for it to end, or stop it; do not delete its document %s: the batch could then land twice", e.Document)
+	return p
+}
+
+func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
+	var rows, files int64
+	for _, o := range e.Finished.Outputs {
+		rows, files = rows+o.Rows, files+o.Files
+	}
+	return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task,
+		Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s: %d rows, %d files); running it again would add the batch twice",
+			ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run, rows, files),
+		Data: untouched,
+		Hint: "to replace it: " + r.command("--rerun") + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
+}
+
+// explainLedger is for trouble with the ledger itself and for what happens on the way to the commit and after it.
+func (r *run) explainLedger(err error, _ string) *problem.Problem {
+	var unwritable *ledger.UnwritableError
+	var unreadable *ledger.UnreadableError
+	var elsewhere *ledger.TargetElsewhereError
+	var output *ledger.OutputUnwritableError
+	var lost *ledger.LostError
+	var unknown *ledger.UnknownError
+	var landed *ledger.NotAllLandedError
+	var silent *ledger.HeartbeatError
+	switch {
+	case errors.As(err, &unwritable):
+		return &problem.Problem{Code: problem.LedgerUnwritable, Pos: r.config.Ledger.Pos, Message: "refused: " + unwritable.Error(), Data: untouched,
+			Hint: "make that folder writable or name another one as ledger: {path: …}; or set UBUNYE_RUN_LEASE=off to run without the promise that a batch lands once"}
+	case errors.As(err, &unreadable):
+		return &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
+			Hint: "restore the file, or use the program that wrote it; it is never taken for absent"}
+	case errors.As(err, &elsewhere):
+		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Message: "refused: " + elsewhere.Error(), Data: untouched,
+			Hint: "name that ledger as ledger: {path: …}, or write into another folder"}
+	case errors.As(err, &output):
+		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Message: "refused: " + output.Error(), Data: nothing,
+			Hint: "make the folder writable for this user"}
+	case errors.As(err, &lost):
+		return &problem.Problem{Code: problem.RunLeaseLost, Task: lost.Batch.Task, Message: "the lease was lost: " + lost.Error(),
+			Data: "this run made nothing visible", Hint: "nothing is to be done here: the other run has the batch"}
+	case errors.As(err, &unknown):
+		return &problem.Problem{Code: problem.OutcomeUnknown, Task: unknown.Batch.Task, Message: unknown.Error(),
+			Data: "nothing was removed; the batch is committed or not, never half", Hint: "run it again when the disk answers: the document " + unknown.Document + " decides"}
+	case errors.As(err, &landed):
+		return &problem.Problem{Code: problem.NotAllLanded, Task: landed.Batch.Task, Message: "committed, not all landed: " + landed.Error(),
+			Data: "the batch is safe: every start of the pipeline goes on with it", Hint: "remove the cause and run: " + r.command("")}
+	case errors.As(err, &silent):
+		return &problem.Problem{Code: problem.RunLeaseLost, Message: silent.Error(), Data: nothing,
+			Hint: "the run ended itself before others could judge it dead; run it again when the disk answers"}
+	}
+	return nil
+}
+
+// explainCompute places what the compute engine says in the data file, the SQL or the pipeline.
+func (r *run) explainCompute(err error, task string) *problem.Problem {
+	var e *compute.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	p := &problem.Problem{Code: problem.ComputeFailed, Message: e.Message, Hint: e.Hint, Data: nothing}
+	switch e.Kind {
+	case compute.InputMissing:
+		p.Code = problem.InputMissing
+	case compute.InputInvalid:
+		p.Code = problem.InputInvalid
+	case compute.QueryInvalid, compute.BadOption, compute.OutputInvalid:
+		p.Code = problem.ConfigInvalid
+	case compute.OutputFailed:
+		p.Code = problem.WriterFailed
+	}
+	if e.Column != "" {
+		p.Message = "column " + e.Column + ": " + p.Message
+	}
+	switch {
+	case e.Input != "":
+		p.Message = "input " + e.Input + ": " + p.Message
+	case e.Step != "":
+		p.Message = "step " + e.Step + ": " + p.Message
+	}
+	p.Pos = r.computePos(e, err, task)
+	return p
+}
+
+// computePos is the place in the data file if there is one, else in the pipeline.
+func (r *run) computePos(e *compute.Error, err error, task string) problem.Pos {
+	if e.File != "" && e.Kind != compute.InputMissing {
+		return problem.Pos{File: e.File, Line: int(e.Line)}
+	}
+	for _, t := range r.plan.Tasks {
+		if t.Name != task {
+			continue
+		}
+		for _, in := range t.Inputs {
+			if in.Name != e.Input {
+				continue
+			}
+			if e.Kind == compute.InputMissing {
+				return in.PathPos
+			}
+			return in.Pos
+		}
+		for _, s := range t.Steps {
+			if s.Name == e.Step {
+				return within(s, e)
+			}
+		}
+	}
+	var at *outputError
+	if errors.As(err, &at) {
+		return at.target.Pos
+	}
+	return problem.Pos{}
+}
+
+// within is the place of a line and column of a step's SQL: exact in a file of its own; in the pipeline
+// file only the start of the text is known, since YAML may fold and indent it.
+func within(s config.Step, e *compute.Error) problem.Pos {
+	if s.File != "" && e.Line > 0 {
+		return problem.Pos{File: s.File, Line: int(e.Line), Col: e.Col}
+	}
+	return s.Pos
+}
+
+func (r *run) explainWriter(err error, _ string) *problem.Problem {
+	var e *writer.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	p := &problem.Problem{Code: problem.WriterFailed, Message: e.Error(), Hint: e.Hint, Data: nothing}
+	if e.Kind == writer.Missing {
+		p.Code = problem.PluginMissing
+	}
+	return p
+}
+
+// when prints a time as people read it, in UTC so that logs of several machines agree.
+func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// command is what the person typed, with one more flag, ready to be pasted into a shell.
+func (r *run) command(flag string) string {
+	words := append([]string(nil), r.options.Command...)
+	if flag != "" {
+		words = append(words, flag)
+	}
+	for i, w := range words {
+		words[i] = shellQuote(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// shellQuote quotes a word for a POSIX shell, if it needs it.
+func shellQuote(word string) string {
+	safe := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// batchText is a batch's variables as people write them.
+func batchText(b plan.Batch) string { return variablesText(b.Variables, b.Profile) }
+
+func ledgerBatchText(b ledger.Batch) string {
+	if text := variablesText(b.Variables, b.Profile); text != "" {
+		return text
+	}
+	return b.Task
+}

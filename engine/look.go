@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
+)
+
+// Validate checks a pipeline file as a run would, without reading data or the ledger. Required variables
+// that have no value are given back; they are no mistake of the file.
+func (e *Engine) Validate(o Options) (unset []config.Variable, err error) {
+	o.AllowUnset = true
+	pipeline, err := config.Load(o.File, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	unset = pipeline.Unset
+	pipeline.Unset = nil
+	r := &run{Engine: e, options: o, config: pipeline}
+	if err := r.openWriters(); err != nil {
+		return nil, err
+	}
+	_, err = plan.Make(pipeline, o.Tasks, r.deliver)
+	return unset, err
+}
+
+// PlannedTask is what a run would do with one task now.
+type PlannedTask struct {
+	Task    string          `json:"task"`
+	Batch   string          `json:"batch"` // its variables, as dt=2026-01-01
+	Key     string          `json:"key"`
+	Named   bool            `json:"named"` // a finished one is refused
+	Verdict Verdict         `json:"verdict"`
+	Reason  string          `json:"reason"` // one line
+	Outputs []PlannedOutput `json:"outputs"`
+}
+
+// PlannedOutput is one output of a PlannedTask.
+type PlannedOutput struct {
+	Output string `json:"output"`
+	Format string `json:"format"`
+	Mode   string `json:"mode"`
+	Class  string `json:"class"` // delivery class
+	Path   string `json:"path"`  // as written in the pipeline
+	Files  int64  `json:"files"` // that the last commit landed
+	Rows   int64  `json:"rows"`  // that the last commit landed
+}
+
+// Verdict is what would happen to a task.
+type Verdict string
+
+// The verdicts.
+const (
+	WouldRun     Verdict = "run"
+	WouldReplace Verdict = "replace"
+	WouldRefuse  Verdict = "refuse"
+)
+
+// Plan tells what Run would do now with the same options. It changes nothing.
+func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
+	r, err := e.load(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.openLedger(ctx); err != nil {
+		return nil, err
+	}
+	var tasks []PlannedTask
+	for i, t := range r.plan.Tasks {
+		view, err := r.ledger.Look(ctx, ledgerBatch(t.Batch))
+		if err != nil {
+			return nil, r.explain(err, t.Name)
+		}
+		task := PlannedTask{Task: t.Name, Batch: batchText(t.Batch), Key: t.Batch.Key, Named: t.Batch.Named}
+		task.Verdict, task.Reason = r.verdict(ctx, r.requests()[i], view)
+		for _, o := range t.Targets {
+			out := PlannedOutput{Output: o.Name, Format: o.Format, Mode: o.Mode, Class: o.Class, Path: o.Written}
+			if view.Finished != nil {
+				out.Files, out.Rows = view.Finished.Outputs[o.Name].Files, view.Finished.Outputs[o.Name].Rows
+			}
+			task.Outputs = append(task.Outputs, out)
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks, nil
+}
+
+func (r *run) verdict(ctx context.Context, request ledger.Request, view ledger.View) (Verdict, string) {
+	if r.options.LeaseOff {
+		return WouldRun, "the ledger is switched off: nothing is refused"
+	}
+	if err := r.ledger.Refusal(ctx, request); err != nil {
+		return WouldRefuse, r.explain(err, request.Batch.Task)[0].Error()
+	}
+	switch {
+	case view.Finished != nil && request.Batch.Named:
+		var files int64
+		for _, o := range view.Finished.Outputs {
+			files += o.Files
+		}
+		return WouldReplace, fmt.Sprintf("would replace %d files that run %s landed at %s", files, view.Finished.Run, when(view.Finished.At))
+	case view.Finished != nil:
+		return WouldRun, "runs every time: no variable that was given names the batch; last run at " + when(view.Finished.At)
+	case len(view.Tried) > 0:
+		last := view.Tried[len(view.Tried)-1]
+		return WouldRun, fmt.Sprintf("tried before: run %s at %s: %s", last.Run, when(last.At), last.Reason)
+	}
+	return WouldRun, "first run"
+}

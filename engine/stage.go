@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/engine/compute"
+	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/problem"
+)
+
+// ask does step 5: every writer looks at its output before any input is read, and says what is wrong
+// with it. All of them are asked, so that a person hears of everything at once.
+func (b *batch) ask(ctx context.Context) error {
+	b.step("ask")
+	var problems problem.List
+	for _, t := range b.task.Targets {
+		answer, err := b.writers[t.Name].Plan(ctx, abi.PlanRequest{Output: abiOutput(t), Epoch: b.lease.Epoch(), Time: b.Now()})
+		if err != nil {
+			return &outputError{target: t, err: err}
+		}
+		for _, p := range answer.Problems {
+			problems = append(problems, b.writerProblem(t, p))
+		}
+		if string(answer.Class) != t.Class {
+			return &outputError{target: t, err: fmt.Errorf("the writer delivers as %s, but is described as %s", answer.Class, t.Class)}
+		}
+	}
+	if len(problems) > 0 {
+		return problems
+	}
+	return nil
+}
+
+// writerProblem places what a writer says of a field of its output.
+func (b *batch) writerProblem(t plan.Target, p abi.Problem) *problem.Problem {
+	pos := t.Pos
+	switch p.Field {
+	case "mode":
+		pos = t.ModePos
+	case "format":
+		pos = t.FormatPos
+	case "path":
+		pos = t.PathPos
+	}
+	return &problem.Problem{Code: problem.ConfigInvalid, Pos: pos, Task: b.task.Name, Output: t.Name,
+		Message: p.Field + ": " + p.Message, Hint: p.Hint, Data: nothing}
+}
+
+func abiOutput(t plan.Target) abi.Output {
+	return abi.Output{Name: t.Name, Mode: t.Mode, Target: t.Path, PartitionBy: t.PartitionBy, SortBy: t.SortBy,
+		TargetFileSize: t.TargetFileSize, Options: t.Options}
+}
+
+// read does step 6: inputs and steps become relations. What is read is pinned here; rows are computed
+// when a writer has them encoded.
+func (b *batch) read(ctx context.Context) error {
+	b.step("read")
+	inputs := map[string]inputPrint{}
+	for _, in := range b.task.Inputs {
+		columns := make([]compute.Column, len(in.Columns))
+		for i, c := range in.Columns {
+			columns[i] = compute.Column{Name: c.Name, Type: c.Type}
+		}
+		_, files, err := b.session.Input(ctx, compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options})
+		if err != nil {
+			return err
+		}
+		inputs[in.Name] = fingerprint(files)
+	}
+	data, err := json.Marshal(inputs)
+	if err != nil {
+		return err
+	}
+	b.inputs = data
+	steps := make([]compute.Step, len(b.task.Steps))
+	for i, s := range b.task.Steps {
+		steps[i] = compute.Step{Name: s.Name, SQL: s.SQL}
+	}
+	consumed := make([]compute.Relation, len(b.task.Targets))
+	for i, t := range b.task.Targets {
+		consumed[i] = compute.Relation(t.From)
+	}
+	return b.session.Prepare(ctx, steps, consumed)
+}
+
+// inputPrint is what the ledger keeps of an input: enough to see later that another one was read.
+type inputPrint struct {
+	Files       int    `json:"files"`
+	Bytes       int64  `json:"bytes"`
+	Fingerprint string `json:"fingerprint"` // SHA-256 of names, sizes and times
+}
+
+func fingerprint(files []compute.File) inputPrint {
+	p := inputPrint{Files: len(files)}
+	sum := sha256.New()
+	for _, f := range files {
+		p.Bytes += f.Size
+		fmt.Fprintf(sum, "%s\x00%d\x00%d\n", f.Path, f.Size, f.ModTime.UnixNano())
+	}
+	p.Fingerprint = hex.EncodeToString(sum.Sum(nil)[:16])
+	return p
+}
+
+// stage does step 7: every output is staged where no reader looks.
+func (b *batch) stage(ctx context.Context) error {
+	b.step("stage")
+	outputs := make([]ledger.OutputSpec, len(b.task.Targets))
+	for i, t := range b.task.Targets {
+		outputs[i] = ledger.OutputSpec{Name: t.Name, Class: ledger.Class(t.Class), Mode: t.Mode, Base: t.Path, Success: t.SuccessFile}
+	}
+	if err := b.lease.Prepare(ctx, outputs); err != nil {
+		return err
+	}
+	b.staged = map[string]ledger.Result{}
+	for _, t := range b.task.Targets {
+		result, err := b.stageOne(ctx, t)
+		if err != nil {
+			return &outputError{target: t, err: err}
+		}
+		b.staged[t.Name] = result
+	}
+	return nil
+}
+
+// stageOne has one writer stage its output and then looks into the staging folder itself: what is
+// found there counts, not what the writer reports (I5). A difference between the two is an error.
+func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, error) {
+	schema, err := b.session.Schema(ctx, compute.Relation(t.From))
+	if err != nil {
+		return ledger.Result{}, err
+	}
+	columns := make([]abi.Column, len(schema))
+	for i, c := range schema {
+		columns[i] = abi.Column{Name: c.Name, Type: c.Type}
+	}
+	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: abiOutput(t), Relation: t.From, Schema: columns, Epoch: b.lease.Epoch(), Time: b.Now()})
+	if err != nil {
+		return ledger.Result{}, err
+	}
+	found, err := b.lease.Staged(t.Name)
+	if err != nil {
+		return ledger.Result{}, err
+	}
+	reported := map[string]int64{}
+	for _, f := range answer.Files {
+		reported[f.Name] = f.Bytes
+	}
+	result := ledger.Result{Rows: answer.Rows, Files: int64(len(found))}
+	for _, f := range found {
+		if size, ok := reported[f.Name+stagedSuffix]; !ok || size != f.Bytes {
+			return ledger.Result{}, fmt.Errorf("the writer's report does not agree with its staging folder: %s has %d bytes, reported %s", f.Name, f.Bytes, reportedSize(size, ok))
+		}
+		result.Claims = append(result.Claims, f.Name)
+		result.Bytes += f.Bytes
+	}
+	if len(found) != len(reported) {
+		return ledger.Result{}, fmt.Errorf("the writer reported %d files, its staging folder holds %d", len(reported), len(found))
+	}
+	return result, nil
+}
+
+func reportedSize(size int64, ok bool) string {
+	if !ok {
+		return "nothing"
+	}
+	return strconv.FormatInt(size, 10)
+}
+
+// stagedSuffix ends the name of every file that is staged; without it, it is the final name.
+const stagedSuffix = ".staged"
+
+func (b *batch) step(name string) {
+	b.emit(Event{Kind: StepStarted, Task: b.task.Name, Batch: batchText(b.task.Batch), Step: name})
+}
+
+// variables are those that SQL may name.
+func (b *batch) variables() []compute.Variable {
+	var all []compute.Variable
+	for _, v := range b.config.Variables {
+		if v.Set {
+			all = append(all, compute.Variable{Name: v.Name, Type: v.SQLType, Value: v.Value})
+		}
+	}
+	return all
+}
+
+// spill is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
+func (b *batch) spill() string {
+	dir := b.config.Engine.Spill
+	if dir == "" {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "ubunye-spill-"+b.record.ID+"-"+b.task.Name)
+}
+
+func configHash(config []byte) string {
+	sum := sha256.Sum256(config)
+	return hex.EncodeToString(sum[:16])
+}

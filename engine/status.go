@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/ledger"
+)
+
+// Status is what the ledger knows of a pipeline.
+type Status struct {
+	Ledger     string        `json:"ledger"` // path of the ledger
+	Exists     bool          `json:"exists"` // there has been a run
+	Batches    []BatchStatus `json:"batches"`
+	Runs       []RunStatus   `json:"runs"`       // that did not end well, or have not ended
+	Unreadable []string      `json:"unreadable"` // files that are there and cannot be used, with the reason
+	Stray      []string      `json:"stray"`      // staging folders that nothing names
+}
+
+// BatchStatus is one batch. Several of the parts may be there at once.
+type BatchStatus struct {
+	Task     string          `json:"task"`
+	Batch    string          `json:"batch"` // its variables, as dt=2026-01-01
+	Key      string          `json:"key"`
+	State    string          `json:"state"` // free, held or finished
+	Held     *HolderStatus   `json:"held,omitempty"`
+	Finished *FinishedStatus `json:"finished,omitempty"`
+	Todo     int             `json:"todo"` // entries of the to-do list that are left
+	Failed   string          `json:"failed,omitempty"`
+}
+
+// HolderStatus is a run that holds a batch.
+type HolderStatus struct {
+	Run   string        `json:"run"`
+	Host  string        `json:"host"`
+	PID   int           `json:"pid"`
+	Since time.Time     `json:"since"`
+	Age   time.Duration `json:"heartbeat_age_ns"` // of its last heartbeat
+	Gone  bool          `json:"gone"`             // its process has certainly ended
+}
+
+// FinishedStatus is a batch's last commit.
+type FinishedStatus struct {
+	Run   string    `json:"run"`
+	At    time.Time `json:"at"`
+	Rows  int64     `json:"rows"`
+	Files int64     `json:"files"`
+	Bytes int64     `json:"bytes"`
+}
+
+// RunStatus is a run's record.
+type RunStatus struct {
+	Run    string    `json:"run"`
+	Status string    `json:"status"`
+	Host   string    `json:"host"`
+	PID    int       `json:"pid"`
+	Since  time.Time `json:"since"`
+}
+
+// Status reads the ledger of a pipeline. It changes nothing and needs no variables; those that are given
+// choose the batches that have these values.
+func (e *Engine) Status(ctx context.Context, o Options) (Status, error) {
+	o.AllowUnset = true
+	pipeline, err := config.Load(o.File, o.Options)
+	if err != nil {
+		return Status{}, err
+	}
+	r := &run{Engine: e, options: o, config: pipeline}
+	if err := r.openLedger(ctx); err != nil {
+		return Status{}, err
+	}
+	known, err := r.ledger.Status(ctx, pipeline.Name)
+	if err != nil {
+		return Status{}, r.explain(err, "")
+	}
+	s := Status{Ledger: r.ledger.Path(), Exists: known.ID != "", Batches: []BatchStatus{}, Runs: []RunStatus{}, Unreadable: []string{}, Stray: append([]string{}, known.Stray...)}
+	for _, v := range known.Batches {
+		if r.chosen(v.Batch) {
+			s.Batches = append(s.Batches, batchStatus(v))
+		}
+	}
+	for _, rec := range known.Records {
+		s.Runs = append(s.Runs, RunStatus{Run: rec.Run, Status: string(rec.Status), Host: rec.Host, PID: rec.PID, Since: rec.Since})
+	}
+	for _, u := range known.Unreadable {
+		s.Unreadable = append(s.Unreadable, u.Error())
+	}
+	return s, nil
+}
+
+// chosen tells whether a batch has the values of all variables that were given.
+func (r *run) chosen(b ledger.Batch) bool {
+	for _, v := range r.config.Variables {
+		if v.Given && b.Variables[v.Name] != v.Value {
+			return false
+		}
+	}
+	return true
+}
+
+func batchStatus(v ledger.View) BatchStatus {
+	s := BatchStatus{Task: v.Batch.Task, Batch: variablesText(v.Batch.Variables, v.Batch.Profile), Key: v.Batch.Key, State: string(v.State), Todo: len(v.Todo)}
+	if h := v.Held; h != nil {
+		s.Held = &HolderStatus{Run: h.Holder.Run, Host: h.Holder.Host, PID: h.Holder.PID, Since: h.Holder.Since, Age: h.Age, Gone: h.Gone}
+	}
+	if f := v.Finished; f != nil {
+		s.Finished = &FinishedStatus{Run: f.Run, At: f.At}
+		for _, o := range f.Outputs {
+			s.Finished.Rows += o.Rows
+			s.Finished.Files += o.Files
+			s.Finished.Bytes += o.Bytes
+		}
+	}
+	if n := len(v.Tried); n > 0 {
+		s.Failed = v.Tried[n-1].Reason
+	}
+	return s
+}

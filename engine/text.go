@@ -1,0 +1,19 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// variablesText is the variables of a batch as people write them: dt=2026-01-01 region=eu.
+func variablesText(variables map[string]string, profile string) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		words = append(words, name+"="+variables[name])
+	}
+	if profile != "" {
+		words = append(words, "profile="+profile)
+	}
+	return strings.Join(words, " ")
+}
