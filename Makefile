@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: help build plugins test check .FORCE
+.PHONY: help build plugins quickstart venv test check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -25,12 +25,32 @@ $(EMBEDDED)/plugins.json: $(PLUGIN_SOURCES) .build/toolchain
 	GOOS=wasip1 GOARCH=wasm $(PLUGIN_BUILD) -buildmode=c-shared -o .build/builtin.wasm ./plugins/builtin
 	GOFLAGS= CGO_ENABLED=0 $(GO) run ./engine/writer/internal/pack -child .build/child -to $(EMBEDDED) .build/builtin.wasm
 
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+PROGRAM := $(GO) build -trimpath -ldflags='-s -w -X main.version=$(VERSION)'
+
 build: plugins ## build bin/ubunye
-	$(GO) build -o bin/ubunye ./cmd/ubunye
+	$(PROGRAM) -o bin/ubunye ./cmd/ubunye
 
-test: plugins ## run every test, with the race detector and in random order
-	$(GO) test -race -shuffle=on ./...
+quickstart: build ## run a real pipeline: once, again (refused), and as a rerun
+	@scripts/quickstart.sh
 
-check: plugins ## formatting, vet and the rules that need no test run
-	@test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+# The end-to-end tests need the program with fault injection, and readers that are not ours.
+bin/ubunye-fault: plugins .FORCE
+	$(PROGRAM) -tags fault -o $@ ./cmd/ubunye
+
+venv: .venv/made ## install the foreign readers that tests check with
+.venv/made: e2e/requirements.txt
+	@python3 -m venv --help >/dev/null 2>&1 || { echo "make test needs python3 with its venv module (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	python3 -m venv --clear .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r e2e/requirements.txt
+	@touch $@
+
+test: plugins bin/ubunye-fault venv ## run every test, with the race detector and in random order
+	$(GO) test -race -shuffle=on -timeout=20m ./...
+
+check: plugins ## formatting, vet and the rules of the source
+	@test -z "$$(gofmt -l cmd engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l cmd engine plugins e2e; exit 1; }
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
+	$(GO) vet -tags fault ./engine/store/fsops ./cmd/ubunye
+	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) vet ./engine/abi ./plugins/...
