@@ -63,7 +63,19 @@ type Session interface {
 	// Encode writes a relation as files below a folder that exists; other files there stay as they are. It may
 	// leave partial files behind when it fails; it does not fsync.
 	Encode(ctx context.Context, e Encode) ([]Encoded, error)
+	// Rows reads a relation's rows, of the named columns in that order, or of all if none is named. Reading
+	// counts as one consumer for Prepare. The session may be used between two calls of the reader.
+	Rows(ctx context.Context, r Relation, columns []string) (RowReader, error)
 	// Close gives back everything that the session holds, also what it spilled.
+	Close() error
+}
+
+// RowReader gives rows as a stream of encapsulated Arrow IPC messages: the schema once, then record batches of about
+// a megabyte. No message is compressed or uses a dictionary. Integers wider than 64 bits come as decimals of 38
+// digits; enums, JSON and UUIDs as text.
+type RowReader interface {
+	// Next gives the next message; io.EOF after the last. The bytes hold until the next call.
+	Next(ctx context.Context) ([]byte, error)
 	Close() error
 }
 

@@ -59,6 +59,8 @@ func Run(t *testing.T, h Harness) {
 		{"EncodeStatistics", encodeStatistics},
 		{"EncodeMistakes", encodeMistakes},
 		{"EncodeKeepsStrangers", encodeKeepsStrangers},
+		{"RowsValues", rowsValues},
+		{"RowsWindows", rowsWindows},
 		{"Cancel", cancel},
 	}
 	for _, tt := range tests {

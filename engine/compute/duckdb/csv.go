@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
@@ -226,82 +225,4 @@ func (c *csvInput) query() (string, error) {
 		parts[i] = "SELECT " + strings.Join(items, ", ") + " FROM " + c.read(g.files, g.width, "")
 	}
 	return strings.Join(parts, " UNION ALL "), nil
-}
-
-// inferCSV finds the types of columns that are not declared: the strictest type that every value of the whole
-// input fits without loss. A column without values is text.
-func (s *session) inferCSV(ctx context.Context, in *input) error {
-	c := in.csv
-	remaining := make([][]string, len(c.columns)) // types still possible, per column
-	seen := make([]bool, len(c.columns))
-	for i := range remaining {
-		for _, t := range inferred {
-			remaining[i] = append(remaining[i], t.typ)
-		}
-	}
-	for _, g := range c.groups {
-		if err := s.inferGroup(ctx, c, g, remaining, seen); err != nil {
-			return s.blameInput(ctx, in, err)
-		}
-	}
-	for i := range c.columns {
-		c.columns[i].Type = "VARCHAR"
-		if seen[i] && len(remaining[i]) > 0 {
-			c.columns[i].Type = remaining[i][0]
-		}
-	}
-	return nil
-}
-
-// inferGroup strikes out the types that the values of one group do not fit.
-func (s *session) inferGroup(ctx context.Context, c *csvInput, g csvGroup, remaining [][]string, seen []bool) error {
-	var items []string
-	var checks []struct {
-		column int
-		typ    string
-	}
-	for i := range c.columns {
-		text := fmt.Sprintf("c%d", g.places[i])
-		items = append(items, fmt.Sprintf("count(%s)", text))
-		checks = append(checks, struct {
-			column int
-			typ    string
-		}{i, ""})
-		for _, t := range inferred {
-			if !slices.Contains(remaining[i], t.typ) {
-				continue
-			}
-			f, err := fitFor(text, t.typ, c.options)
-			if err != nil {
-				return err
-			}
-			wrong := f.misfits()
-			if t.pattern != "" && !f.format {
-				wrong = fmt.Sprintf("(%s OR NOT regexp_full_match(%s, %s))", wrong, text, literal(t.pattern))
-			}
-			items = append(items, fmt.Sprintf("count(*) FILTER (%s)", wrong))
-			checks = append(checks, struct {
-				column int
-				typ    string
-			}{i, t.typ})
-		}
-	}
-	counts := make([]int64, len(items))
-	into := make([]any, len(items))
-	for i := range counts {
-		into[i] = &counts[i]
-	}
-	q := "SELECT " + strings.Join(items, ", ") + " FROM " + c.read(g.files, g.width, "")
-	if err := s.conn.QueryRowContext(ctx, q).Scan(into...); err != nil {
-		return err
-	}
-	for i, check := range checks {
-		switch {
-		case check.typ == "" && counts[i] > 0:
-			seen[check.column] = true
-		case check.typ != "" && counts[i] > 0:
-			remaining[check.column] = slices.DeleteFunc(remaining[check.column], func(t string) bool { return t == check.typ })
-		}
-	}
-	return nil
 }

@@ -119,17 +119,6 @@ func (f fit) misfits() string {
 	return fmt.Sprintf("(%s IS NOT NULL AND NOT (%s AND TRY_CAST(%s AS %s) IS NOT NULL))", f.column, f.exact, f.value, f.typ)
 }
 
-// inferred are the types that csv columns without a declaration can get, the strictest first, and what the text must
-// look like besides fitting, so that nothing is lost: 007 is no number.
-var inferred = [...]struct{ typ, pattern string }{
-	{"BOOLEAN", `(?i)true|false`},
-	{"BIGINT", `-?(0|[1-9][0-9]*)`},
-	{"DOUBLE", `[+-]?(0|[1-9][0-9]*)?([^0-9a-zA-Z][0-9]+)?([eE][+-]?[0-9]+)?`},
-	{"DATE", ``},
-	{"TIMESTAMP", `[^Z+]*`},
-	{"TIMESTAMP WITH TIME ZONE", `.*:.*(Z|[+-][0-9]{2}(:?[0-9]{2})?)\s*`},
-}
-
 func quoteMeta(s string) string {
 	return "[" + strings.NewReplacer(`\`, `\\`, "]", `\]`, "^", `\^`).Replace(s) + "]"
 }

@@ -156,7 +156,7 @@ func (s *session) encodeQuery(ctx context.Context, e *encoding) (string, error) 
 	}
 	items := make([]string, len(e.columns))
 	for i, c := range e.columns {
-		expr, err := parquetExpr(quote(c.Name), infos[i])
+		expr, err := exactExpr(quote(c.Name), infos[i])
 		if err != nil {
 			return "", inColumn(err, c.Name)
 		}

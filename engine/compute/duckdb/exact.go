@@ -7,8 +7,8 @@ import (
 	driverduckdb "github.com/duckdb/duckdb-go/v2"
 )
 
-// exactInParquet are the types whose values come back from DuckDB's Parquet files as they were.
-var exactInParquet = []driverduckdb.Type{
+// exactOutside are the types whose values come back from DuckDB's Parquet files, and from Arrow, as they were.
+var exactOutside = []driverduckdb.Type{
 	driverduckdb.TYPE_BOOLEAN, driverduckdb.TYPE_TINYINT, driverduckdb.TYPE_SMALLINT, driverduckdb.TYPE_INTEGER, driverduckdb.TYPE_BIGINT,
 	driverduckdb.TYPE_UTINYINT, driverduckdb.TYPE_USMALLINT, driverduckdb.TYPE_UINTEGER, driverduckdb.TYPE_UBIGINT,
 	driverduckdb.TYPE_FLOAT, driverduckdb.TYPE_DOUBLE, driverduckdb.TYPE_DECIMAL, driverduckdb.TYPE_VARCHAR, driverduckdb.TYPE_BLOB,
@@ -16,10 +16,10 @@ var exactInParquet = []driverduckdb.Type{
 	driverduckdb.TYPE_TIMESTAMP_MS, driverduckdb.TYPE_TIMESTAMP_NS, driverduckdb.TYPE_UUID, driverduckdb.TYPE_ENUM, driverduckdb.TYPE_SQLNULL,
 }
 
-// parquetExpr gives the SQL that writes a column without loss. DuckDB would write HUGEINT, which every sum of integers
-// is, as DOUBLE: it becomes DECIMAL(38,0), and a value beyond that fails. Types that Parquet has no exact form
-// for are refused.
-func parquetExpr(column string, info driverduckdb.TypeInfo) (string, error) {
+// exactExpr gives the SQL that hands out a column without loss. DuckDB would write HUGEINT, which every sum of
+// integers is, as DOUBLE: it becomes DECIMAL(38,0), and a value beyond that fails. Types that have no exact form
+// in files are refused.
+func exactExpr(column string, info driverduckdb.TypeInfo) (string, error) {
 	switch info.InternalType() {
 	case driverduckdb.TYPE_HUGEINT, driverduckdb.TYPE_UHUGEINT:
 		return "CAST(" + column + " AS DECIMAL(38,0))", nil
@@ -27,12 +27,12 @@ func parquetExpr(column string, info driverduckdb.TypeInfo) (string, error) {
 		return "CAST(" + column + " AS VARCHAR)", nil
 	}
 	if inexact := firstInexact(info); inexact != nil {
-		return "", invalid("", fmt.Sprintf("Parquet cannot hold %s exactly", typeText(inexact)), "cast it in a step")
+		return "", invalid("", fmt.Sprintf("files cannot hold %s exactly", typeText(inexact)), "cast it in a step")
 	}
 	return column, nil
 }
 
-// firstInexact gives the first part of a type that Parquet does not hold exactly; nil if there is none.
+// firstInexact gives the first part of a type that files do not hold exactly; nil if there is none.
 func firstInexact(info driverduckdb.TypeInfo) driverduckdb.TypeInfo {
 	switch d := info.Details().(type) {
 	case *driverduckdb.ListDetails:
@@ -52,7 +52,7 @@ func firstInexact(info driverduckdb.TypeInfo) driverduckdb.TypeInfo {
 		}
 		return nil
 	}
-	if slices.Contains(exactInParquet, info.InternalType()) {
+	if slices.Contains(exactOutside, info.InternalType()) {
 		return nil
 	}
 	return info
