@@ -9,10 +9,13 @@ import (
 	"testing"
 )
 
+// frozenStaging freezes the program when it is about to make a staging folder: it holds its batches then.
+const frozenStaging = "UBUNYE_FAULT=stop:~/.ubunye/staging/2"
+
 // stopAtStaging starts a first run of 2026-01-01 that freezes when it makes its staging folder.
 func (p *project) stopAtStaging() *process {
 	p.t.Helper()
-	q := p.start([]string{"UBUNYE_FAULT=stop:" + p.opAt("staging")}, dayArgs("2026-01-01")...)
+	q := p.start([]string{frozenStaging}, dayArgs("2026-01-01")...)
 	if !q.waitStopped() {
 		p.t.Fatalf("the run was not stopped: %+v", q.wait())
 	}
@@ -52,8 +55,7 @@ func TestADeadHolderIsNamed(t *testing.T) {
 func TestR04AHundredStartedAtOnce(t *testing.T) {
 	p := newSales(t)
 	// Whoever wins freezes with its staging made, so that all others meet a live holder.
-	env := []string{"UBUNYE_FAULT=stop:" + p.opAt("staging")}
-	// The first start makes the ledger, in as many changes as a first run: let it exist, so that the number fits all.
+	env := []string{frozenStaging}
 	const crowd = 100
 	all := make([]*process, crowd)
 	for i := range all {

@@ -29,7 +29,7 @@ func TestFirstRunLandsTheBatch(t *testing.T) {
 
 func TestR02DatesDoNotBlockEachOther(t *testing.T) {
 	p := newSales(t)
-	first := p.start([]string{"UBUNYE_FAULT=stop:" + p.opAt("staging")}, dayArgs("2026-01-01")...)
+	first := p.start([]string{frozenStaging}, dayArgs("2026-01-01")...)
 	if !first.waitStopped() {
 		t.Fatalf("the first run was not stopped: %+v", first.wait())
 	}

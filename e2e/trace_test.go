@@ -54,15 +54,3 @@ func readTrace(t *testing.T, file string) []operation {
 	}
 	return ops
 }
-
-// opAt gives the number of the first change, of a first run of 2026-01-01, whose path holds the text.
-func (p *project) opAt(text string) string {
-	p.t.Helper()
-	for _, op := range p.trace(nil, dayArgs("2026-01-01")...) {
-		if strings.Contains(op.path, "/"+text) || strings.Contains(op.to, "/"+text) {
-			return strconv.Itoa(op.number)
-		}
-	}
-	p.t.Fatalf("no change touches %q", text)
-	return ""
-}

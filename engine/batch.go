@@ -56,9 +56,7 @@ func (b *batch) prepare(ctx context.Context) error {
 // giveUp drops what was staged and gives the batch back, within a time of its own: the wish to stop
 // that may have ended the run must not end its cleaning up. The run's own error is the one that is told.
 func (b *batch) giveUp(ctx context.Context, cause error) error {
-	if told := context.Cause(ctx); told != nil {
-		cause = told
-	}
+	cause = told(ctx, cause)
 	b.close() // nobody may write into the staging that is dropped now
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 	defer stop()

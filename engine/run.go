@@ -107,20 +107,28 @@ func (r *run) lease(ctx context.Context) error {
 	requests := r.requests()
 	for _, q := range requests {
 		if err := r.ledger.Refusal(ctx, q); err != nil {
-			return r.explain(err, q.Batch.Task)
+			return r.explain(told(ctx, err), q.Batch.Task)
 		}
 	}
 	record, err := r.ledger.Begin(ctx, r.info())
 	if err != nil {
-		return r.explain(err, "")
+		return r.explain(told(ctx, err), "")
 	}
 	r.record = record
 	r.leases, err = record.Acquire(ctx, requests)
 	if err != nil {
 		r.end(ctx, ledger.Refused)
-		return r.explain(err, "")
+		return r.explain(told(ctx, err), "")
 	}
 	return nil
+}
+
+// told gives the wish to stop as the error, if it was that.
+func told(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
 }
 
 // end closes the run's record. What it cannot do does not touch the data.
@@ -136,7 +144,7 @@ func (r *run) warn(text string) { r.emit(Event{Kind: Warning, Message: text}) }
 func (r *run) finishCommitted(ctx context.Context) error {
 	done, left, err := r.ledger.FinishCommitted(ctx, r.config.Name)
 	if err != nil {
-		return r.explain(err, "")
+		return r.explain(told(ctx, err), "")
 	}
 	for _, d := range done {
 		r.emit(Event{Kind: WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Reason: d.Run, Files: int64(d.Landed)})

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -12,8 +13,11 @@ import (
 // programs built with the tag "fault", and what tests use in their own process.
 type Fault struct {
 	Kind FaultKind
-	At   int64       // the operation, from 1
-	End  func(int64) // Kill and Stop: what ends or stops this process; called before operation At
+	At   int64       // the operation, from 1; 0: the first that Path fits
+	Path string      // with At 0: a part of the path, or of the second name, of the operation
+	End  func(int64) // Kill and Stop: what ends or stops this process; called before the operation
+
+	hit atomic.Int64 // the operation that it struck, 0 while there was none
 }
 
 // FaultKind tells what a Fault does.
@@ -27,23 +31,38 @@ const (
 	Lost   FaultKind = "lost"   // operation At happens, but its caller is told that it failed
 )
 
-// ParseFault reads the form kind:number, as kill:37.
+// ParseFault reads the forms kind:number, as kill:37, and kind:~text, as stop:~/staging/.
 func ParseFault(text string) (*Fault, error) {
-	kind, number, _ := strings.Cut(text, ":")
-	at, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || at < 1 {
-		return nil, fmt.Errorf("fault %q: want kind:number with a number from 1", text)
-	}
-	switch k := FaultKind(kind); k {
+	kind, where, _ := strings.Cut(text, ":")
+	f := &Fault{Kind: FaultKind(kind)}
+	switch f.Kind {
 	case Kill, Stop, NoRoom, Lost:
-		return &Fault{Kind: k, At: at}, nil
+	default:
+		return nil, fmt.Errorf("fault %q: the kinds are kill, stop, enospc and lost", text)
 	}
-	return nil, fmt.Errorf("fault %q: the kinds are kill, stop, enospc and lost", text)
+	if part, ok := strings.CutPrefix(where, "~"); ok && part != "" {
+		f.Path = part
+		return f, nil
+	}
+	at, err := strconv.ParseInt(where, 10, 64)
+	if err != nil || at < 1 {
+		return nil, fmt.Errorf("fault %q: want kind:number with a number from 1, or kind:~text", text)
+	}
+	f.At = at
+	return f, nil
+}
+
+// strikes tells whether op is the one; it is so once.
+func (f *Fault) strikes(op Op) bool {
+	if f.At != 0 {
+		return op.N == f.At
+	}
+	return (strings.Contains(op.Path, f.Path) || strings.Contains(op.To, f.Path)) && f.hit.CompareAndSwap(0, op.N)
 }
 
 // Before upholds Hook.
 func (f *Fault) Before(op Op) error {
-	if op.N != f.At {
+	if f.Kind == Lost || !f.strikes(op) {
 		return nil
 	}
 	switch f.Kind {
@@ -57,7 +76,7 @@ func (f *Fault) Before(op Op) error {
 
 // After upholds Hook.
 func (f *Fault) After(op Op, err error) error {
-	if op.N == f.At && f.Kind == Lost {
+	if f.Kind == Lost && f.strikes(op) {
 		return syscall.EIO
 	}
 	return nil

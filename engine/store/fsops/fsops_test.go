@@ -84,6 +84,20 @@ func TestNoRoomChangesNothing(t *testing.T) {
 	}
 }
 
+func TestAFaultAtAPathStrikesOnce(t *testing.T) {
+	dir := t.TempDir()
+	f := New(&Fault{Kind: NoRoom, Path: "/b"})
+	if err := f.Mkdir(filepath.Join(dir, "a"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Mkdir(filepath.Join(dir, "b"), 0o777); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("got %v, want ENOSPC", err)
+	}
+	if err := f.Mkdir(filepath.Join(dir, "b"), 0o777); err != nil {
+		t.Fatalf("the second time: %v", err)
+	}
+}
+
 func TestRemoveAllDoesNotFollowLinks(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(dir, "outside")
@@ -112,7 +126,11 @@ func TestParseFault(t *testing.T) {
 	if err != nil || f.Kind != Kill || f.At != 37 {
 		t.Fatalf("got %+v, %v", f, err)
 	}
-	for _, bad := range []string{"", "kill", "kill:0", "kill:x", "burn:1"} {
+	f, err = ParseFault("stop:~/staging/")
+	if err != nil || f.Kind != Stop || f.At != 0 || f.Path != "/staging/" {
+		t.Fatalf("got %+v, %v", f, err)
+	}
+	for _, bad := range []string{"", "kill", "kill:~", "kill:0", "kill:x", "burn:1"} {
 		if _, err := ParseFault(bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
