@@ -33,6 +33,7 @@ func (s *Session) load() *Error {
 		e.Call = callLoad
 		return e
 	}
+	s.baseline = proc.resident()
 	var ready wire.ReadyAnswer
 	if err := json.Unmarshal(data, &ready); err != nil || ready.Protocol != wire.Protocol || ready.ABI != abi.Version {
 		return &Error{Call: callLoad, Kind: Incompatible, Message: fmt.Sprintf(

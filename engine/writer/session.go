@@ -37,6 +37,8 @@ type Session struct {
 	conn   *wire.Conn
 	busy   atomic.Bool
 
+	baseline int64 // bytes that the child occupied when it had loaded
+
 	mu   sync.Mutex
 	dead *Error // why the session is of no more use
 }
