@@ -101,7 +101,7 @@ type CountAnswer struct {
 // TargetFileSize exclude each other.
 type EncodeRequest struct {
 	Relation       string            `json:"relation"`
-	Format         string            `json:"format"` // "parquet", "csv" or "json"
+	Format         string            `json:"format"` // one that the compute engine can write
 	Options        map[string]string `json:"options,omitempty"`
 	PartitionBy    []string          `json:"partition_by,omitempty"`
 	OrderBy        []string          `json:"order_by,omitempty"`

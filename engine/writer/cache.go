@@ -33,10 +33,10 @@ const keep = 30 * 24 * time.Hour
 // folder makes a folder of the cache and checks that no other user can change what is in it.
 func (c cache) folder(name string) (string, error) {
 	dir := filepath.Join(c.dir, name)
-	if err := c.fs.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
 	for _, d := range []string{c.dir, dir} {
+		if err := c.fs.MkdirAll(d, 0o700); err != nil {
+			return "", err
+		}
 		if err := private(d); err != nil {
 			return "", err
 		}

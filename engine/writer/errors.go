@@ -73,7 +73,7 @@ const maxText = 2000
 func line(text string) string {
 	cut := len(text) > maxText
 	if cut {
-		text = text[:maxText]
+		text = text[:maxText-len("…")]
 	}
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {

@@ -32,7 +32,7 @@ func hostileModule(t testing.TB, name string) writer.Module {
 // Limits for modules that are stopped by something else than their time, and for those that are not.
 var (
 	small = writer.Limits{Memory: 8 << 20}
-	short = writer.Limits{Memory: 8 << 20, Plan: 300 * time.Millisecond, Stage: 300 * time.Millisecond}
+	short = writer.Limits{Memory: 8 << 20, Plan: 500 * time.Millisecond, Stage: 500 * time.Millisecond}
 )
 
 // Every module that does harm ends with one clear line, within its time.
@@ -130,7 +130,7 @@ func TestHostileModulesAreStoppedInTime(t *testing.T) {
 				_, err = s.Stage(t.Context(), stageRequest())
 				call = "stage"
 			}
-			wantError(t, err, writer.Deadline, "plugin "+name+": "+call+": it took longer than its time of 300ms and was stopped")
+			wantError(t, err, writer.Deadline, "plugin "+name+": "+call+": it took longer than its time of 500ms and was stopped")
 		})
 	}
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package writer_test
 
 import (
@@ -32,6 +34,37 @@ func TestPinnedDigest(t *testing.T) {
 	if _, err := s.Plan(t.Context(), abi.PlanRequest{}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A module that is a file is asked once what it is; later the kept answer serves, unless it is damaged.
+func TestInspectAsksOnce(t *testing.T) {
+	dir := t.TempDir()
+	m := hostileModule(t, "good")
+	noChild := filepath.Join(dir, "no-program")
+	for _, c := range []struct {
+		what, child string
+		damage      bool
+		ok          bool
+	}{{"first", "", false, true}, {"kept", noChild, false, true}, {"damaged", noChild, true, false}, {"again", "", true, true}} {
+		if c.damage {
+			kept, err := filepath.Glob(filepath.Join(dir, "described", "*.json"))
+			if err != nil || len(kept) != 1 {
+				t.Fatalf("%s: %q, %v", c.what, kept, err)
+			}
+			if err := os.WriteFile(kept[0], []byte(`{"sha256":"","answer":{"abi":1,"writers":[]}}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d, err := newHost(t, writer.Config{CacheDir: dir, Child: c.child}).Inspect(t.Context(), m, small)
+		if (err == nil) != c.ok {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		if class, ok := d.Class("append", nil); c.ok && (d.Name != "hostile" || class != abi.ClassClaims || !ok) {
+			t.Fatalf("%s: %+v", c.what, d)
+		}
+	}
+	_, err := newHost(t, writer.Config{CacheDir: dir}).Inspect(t.Context(), writer.Module{Name: "excel"}, small)
+	wantError(t, err, writer.Missing, "plugin excel: load: there is no built-in writer of that name")
 }
 
 // Somebody kills the child in mid-call, here while the engine encodes for it: the encoding is called

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
@@ -32,6 +33,7 @@ func (s *Session) load() *Error {
 		e.Call = callLoad
 		return e
 	}
+	s.baseline = proc.resident()
 	var ready wire.ReadyAnswer
 	if err := json.Unmarshal(data, &ready); err != nil || ready.Protocol != wire.Protocol || ready.ABI != abi.Version {
 		return &Error{Call: callLoad, Kind: Incompatible, Message: fmt.Sprintf(
@@ -48,6 +50,43 @@ func (s *Session) load() *Error {
 		s.host.config.Log(s.module.Name, abi.LevelWarn, "the compiled module could not be kept, so the next start compiles it again: "+line(uncached.Error()))
 	}
 	return nil
+}
+
+// contents returns the module, checked against the digest that it must have.
+func (s *Session) contents() (wasm []byte, digest string, e *Error) {
+	if s.module.Path != "" {
+		return readModule(s.module)
+	}
+	m, _, _ := s.host.index.Writer(s.module.Name) // Start has seen it
+	wasm, err := bundle.Unpack(s.host.files, m.Blob)
+	if err != nil {
+		return nil, "", &Error{Call: callLoad, Kind: Missing, Message: err.Error(), Err: err}
+	}
+	return wasm, m.SHA256, nil
+}
+
+func noBuiltin(m Module) *Error {
+	return &Error{Plugin: m.Name, Call: callLoad, Kind: Missing, Message: "there is no built-in writer of that name"}
+}
+
+// readModule reads a file and checks it against its pinned digest. What was checked is what is run: the
+// file is read once.
+func readModule(m Module) (wasm []byte, digest string, e *Error) {
+	wasm, err := os.ReadFile(m.Path)
+	if err != nil {
+		return nil, "", &Error{Call: callLoad, Kind: Missing, Message: "the module cannot be read: " + err.Error(), Err: err}
+	}
+	if len(wasm) > wire.MaxFrame {
+		return nil, "", &Error{Call: callLoad, Kind: Incompatible,
+			Message: fmt.Sprintf("the module has %d bytes; at most %d are allowed", len(wasm), wire.MaxFrame)}
+	}
+	digest = bundle.Digest(wasm)
+	if m.SHA256 != "" && !strings.EqualFold(m.SHA256, digest) {
+		return nil, "", &Error{Call: callLoad, Kind: Digest,
+			Message: fmt.Sprintf("%s has SHA-256 %s; %s is pinned", m.Path, digest, m.SHA256),
+			Hint:    "if the new module is meant, pin its SHA-256"}
+	}
+	return wasm, digest, nil
 }
 
 // openCompiled is compiled for those who go on without.

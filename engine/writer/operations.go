@@ -72,7 +72,7 @@ func (o *operations) serve(ctx context.Context, call abi.Call, kind wire.Kind, p
 }
 
 func fault(code, format string, args ...any) error {
-	return &abi.Failure{Code: code, Message: fmt.Sprintf(format, args...)}
+	return &abi.Failure{Code: code, Message: line(fmt.Sprintf(format, args...))}
 }
 
 // carryOut gives an *abi.Failure for what the module did wrong, and any other error for what the engine
@@ -96,11 +96,14 @@ func (o *operations) carryOut(ctx context.Context, call abi.Call, kind wire.Kind
 		return nil, fault(abi.CodeInvalid, "%v", err)
 	}
 	op := abi.Operation(name)
+	if name == "" || name != line(name) {
+		return nil, fault(abi.CodeInvalid, "an operation without a proper name")
+	}
 	if o == nil {
-		return nil, fault(abi.CodeRefused, "%s is not allowed during %s", line(name), call)
+		return nil, fault(abi.CodeRefused, "%s is not allowed during %s", name, call)
 	}
 	if !o.granted(op.Capability()) {
-		return nil, fault(abi.CodeRefused, "%s needs the capability %q, which the pipeline does not grant", line(name), line(string(op.Capability())))
+		return nil, fault(abi.CodeRefused, "%s needs the capability %q, which the pipeline does not grant", name, op.Capability())
 	}
 	answer, err := o.operation(ctx, op, request)
 	if err != nil {
@@ -150,21 +153,21 @@ func (o *operations) operation(ctx context.Context, op abi.Operation, request []
 	case abi.OpFileClose:
 		return with(request, func(r abi.FileCloseRequest) (abi.FileCloseAnswer, error) { return o.fileClose(r) })
 	}
-	return nil, fault(abi.CodeUnknown, "there is no operation %s", line(string(op)))
+	return nil, fault(abi.CodeUnknown, "there is no operation %s", op)
 }
 
 // with reads an operation's request and carries it out.
 func with[R, A any](request []byte, do func(R) (A, error)) (any, error) {
 	var r R
 	if err := strict(request, &r); err != nil {
-		return nil, fault(abi.CodeInvalid, "the request cannot be read: %s", line(err.Error()))
+		return nil, fault(abi.CodeInvalid, "the request cannot be read: %v", err)
 	}
 	return do(r)
 }
 
 func (o *operations) known(relation string) error {
 	if !o.relations[relation] {
-		return fault(abi.CodeUnknown, "there is no relation %q for this output", line(relation))
+		return fault(abi.CodeUnknown, "there is no relation %q for this output", relation)
 	}
 	return nil
 }
@@ -188,7 +191,7 @@ func (o *operations) encode(ctx context.Context, r abi.EncodeRequest) (a abi.Enc
 func (o *operations) derive(ctx context.Context, r abi.DeriveRequest) (a abi.DeriveAnswer, err error) {
 	for _, in := range r.Inputs {
 		if (in.Relation == "") == (len(in.Files) == 0) {
-			return a, fault(abi.CodeInvalid, "the input %q must be a relation or files", line(in.Name))
+			return a, fault(abi.CodeInvalid, "the input %q must be a relation or files", in.Name)
 		}
 		if in.Relation != "" {
 			if err = o.known(in.Relation); err != nil {
@@ -244,7 +247,7 @@ var extension = regexp.MustCompile(`^[a-z0-9]{1,16}(\.[a-z0-9]{1,16}){0,2}$`)
 
 func (o *operations) fileCreate(ctx context.Context, r abi.FileCreateRequest) (a abi.FileCreateAnswer, err error) {
 	if !extension.MatchString(r.Extension) {
-		return a, fault(abi.CodeInvalid, "%q is no extension of a file's name", line(r.Extension))
+		return a, fault(abi.CodeInvalid, "%q is no extension of a file's name", r.Extension)
 	}
 	if len(o.files) == maxFiles {
 		return a, fault(abi.CodeInvalid, "at most %d files can be open", maxFiles)

@@ -10,6 +10,7 @@ import (
 // setSysProcAttr has the kernel kill the child when this process dies, however it dies; and puts the
 // child into a group of its own, so that a Ctrl-C does not reach it before this process has decided.
 func setSysProcAttr(cmd *exec.Cmd) {
+	cmd.Dir = "/" // keeps no folder busy
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 

@@ -6,13 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
-	"github.com/ubunye-io/ubunye/engine/writer/internal/bundle"
 	"github.com/ubunye-io/ubunye/engine/writer/internal/wire"
 )
 
@@ -39,6 +37,8 @@ type Session struct {
 	conn   *wire.Conn
 	busy   atomic.Bool
 
+	baseline int64 // bytes that the child occupied when it had loaded
+
 	mu   sync.Mutex
 	dead *Error // why the session is of no more use
 }
@@ -49,7 +49,7 @@ func (h *Host) Start(ctx context.Context, m Module, l Limits, g Grants) (*Sessio
 	s := &Session{host: h, module: m, limits: l.withDefaults(), grants: g, loaded: make(chan struct{})}
 	if m.Path == "" {
 		if _, _, ok := h.index.Writer(m.Name); !ok {
-			return nil, s.named(&Error{Call: callLoad, Kind: Missing, Message: "there is no built-in writer of that name"})
+			return nil, noBuiltin(m)
 		}
 		s.writer = m.Name
 	}
@@ -326,29 +326,4 @@ func (s *Session) lost() error {
 func (s *Session) named(e *Error) *Error {
 	e.Plugin = s.module.Name
 	return e
-}
-
-// contents returns the module, checked against the digest that it must have.
-func (s *Session) contents() (wasm []byte, digest string, e *Error) {
-	if s.module.Path == "" {
-		m, _, _ := s.host.index.Writer(s.module.Name)
-		wasm, err := bundle.Unpack(s.host.files, m.Blob)
-		if err != nil {
-			return nil, "", &Error{Call: callLoad, Kind: Missing, Message: err.Error(), Err: err}
-		}
-		return wasm, m.SHA256, nil
-	}
-	wasm, err := os.ReadFile(s.module.Path)
-	if err != nil {
-		return nil, "", &Error{Call: callLoad, Kind: Missing, Message: "the module cannot be read: " + err.Error(), Err: err}
-	}
-	if len(wasm) > wire.MaxFrame {
-		return nil, "", &Error{Call: callLoad, Kind: Incompatible, Message: fmt.Sprintf("the module has %d bytes; at most %d are allowed", len(wasm), wire.MaxFrame)}
-	}
-	digest = bundle.Digest(wasm)
-	if want := s.module.SHA256; want != "" && want != digest {
-		return nil, "", &Error{Call: callLoad, Kind: Digest, Message: fmt.Sprintf("%s has SHA-256 %s; %s is pinned", s.module.Path, digest, want),
-			Hint: "if the new module is meant, pin its SHA-256"}
-	}
-	return wasm, digest, nil
 }

@@ -10,12 +10,21 @@ import (
 // lookEvery is how often a running module is looked at: by how much it can overrun its time and memory.
 const lookEvery = 20 * time.Millisecond
 
-// residentRoom is what the child may occupy beside the module's memory: its own code, the compiled
-// module, tables and stacks. While it compiles it needs more.
+// What the child may occupy beside the module's memory: its own code, the compiled module, tables and
+// stacks. While it compiles it needs more; a module that is large when loaded may grow from there.
 const (
 	residentRoom        = 192 << 20
 	residentRoomLoading = 1 << 30
+	residentRoomLoaded  = 64 << 20
 )
+
+// residentLimit is the most bytes that the child may occupy during a call.
+func (s *Session) residentLimit(call string) int64 {
+	if call == callLoad {
+		return s.limits.Memory + residentRoomLoading
+	}
+	return s.limits.Memory + max(residentRoom, s.baseline+residentRoomLoaded)
+}
 
 // watch ends the child when the context ends or the module takes too much time or memory. What the engine
 // does for the module meanwhile does not count as the module's time.
@@ -74,11 +83,7 @@ func (w *watch) excess() *Error {
 		return &Error{Call: w.call, Kind: Deadline,
 			Message: fmt.Sprintf("it took longer than its time of %v and was stopped", w.limit)}
 	}
-	room := int64(residentRoom)
-	if w.call == callLoad {
-		room = residentRoomLoading
-	}
-	if most := w.s.limits.Memory + room; w.s.proc.resident() > most {
+	if most := w.s.residentLimit(w.call); w.s.proc.resident() > most {
 		return &Error{Call: w.call, Kind: Memory,
 			Message: fmt.Sprintf("its process occupied more than %d MiB and was stopped", most>>20)}
 	}

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
@@ -31,7 +32,7 @@ var embedded embed.FS
 
 // Config is what a Host needs.
 type Config struct {
-	// CacheDir is an absolute path of a folder of this user's alone, made when missing. Empty:
+	// CacheDir is a folder of this user's alone, made when missing. Empty:
 	// "ubunye" in the user's cache folder. Where it cannot be used a folder for temporary files is.
 	CacheDir string
 	// FS makes all changes of files; nil: plainly.
@@ -39,7 +40,7 @@ type Config struct {
 	// Log is given what plugins log and print, line by line, from any goroutine; nil: nothing is kept.
 	Log func(plugin string, level abi.Level, text string)
 	// Child is the program that runs modules, for systems where nothing that this program unpacks may
-	// be executed. Empty: the embedded one.
+	// be executed; an absolute path. Empty: the embedded one.
 	Child string
 }
 
@@ -152,6 +153,9 @@ func New(c Config) (*Host, error) {
 		return nil, &Error{Plugin: "(all)", Call: "load", Kind: Missing, Message: err.Error(), Err: err}
 	}
 	for _, dir := range cacheFolders(c.CacheDir) {
+		if dir, err = filepath.Abs(dir); err != nil {
+			return nil, err
+		}
 		h.caches = append(h.caches, cache{dir: dir, fs: c.FS, now: h.now})
 	}
 	return h, nil
@@ -173,12 +177,7 @@ func (h *Host) Builtins() []abi.Description {
 	for _, m := range h.index.Modules {
 		all = append(all, m.Writers...)
 	}
-	slices.SortFunc(all, func(a, b abi.Description) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b abi.Description) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

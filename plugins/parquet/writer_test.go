@@ -1,0 +1,155 @@
+package parquet_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/plugins/parquet"
+	"github.com/ubunye-io/ubunye/plugins/sdk/sdktest"
+)
+
+func plan(t *testing.T, out abi.Output) abi.PlanAnswer {
+	t.Helper()
+	if out.Mode == "" {
+		out.Mode = "append"
+	}
+	out.Target = "/lake"
+	answer, err := parquet.Writer{}.Plan(abi.PlanRequest{Output: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func TestPlan(t *testing.T) {
+	for want, out := range map[string]abi.Output{
+		"append Parquet files (zstd) to /lake":                             {},
+		"append Parquet files (none) to /lake":                             {Options: map[string]string{"compression": "none"}},
+		"append Parquet files (zstd) to /lake, partitioned by year, month": {PartitionBy: []string{"year", "month"}, Options: map[string]string{"compression_level": "22", "row_group_size": "2048"}},
+	} {
+		got := plan(t, out)
+		if got.Will != want || got.Class != abi.ClassClaims || got.Target != "/lake" || len(got.Problems) != 0 {
+			t.Errorf("want %q, got %+v", want, got)
+		}
+	}
+}
+
+// Every problem is told, with its place in the output and what would be right.
+func TestPlanProblems(t *testing.T) {
+	for _, c := range []struct {
+		out  abi.Output
+		want string
+	}{
+		{abi.Output{Mode: "merge"}, `mode: "merge" is no mode of parquet outputs (the mode is append)`},
+		{abi.Output{PartitionBy: []string{"dt"}, TargetFileSize: 1}, "target_file_size: target_file_size does not go with partition_by (remove one of the two)"},
+		{abi.Output{TargetFileSize: -1}, "target_file_size: target_file_size is negative ()"},
+		{abi.Output{PartitionBy: []string{"dt", "DT"}}, `partition_by: column "DT" is named twice ()`},
+		{abi.Output{PartitionBy: []string{""}}, "partition_by: a column without a name ()"},
+		{abi.Output{Options: map[string]string{"compression": "ZIP", "compresion": "x", "row_group_size": "many"}},
+			`options.compresion: parquet outputs have no option "compresion" (the options are compression, compression_level and row_group_size)
+options.compression: "ZIP" is no compression of Parquet files (one of zstd, snappy, gzip, lz4, brotli, none)
+options.row_group_size: "many" is no size of a row group (2048 to 100000000 rows)`},
+		{abi.Output{Options: map[string]string{"compression": "snappy", "compression_level": "3"}},
+			"options.compression_level: compression snappy has no levels (remove it, or set compression: zstd)"},
+		{abi.Output{Options: map[string]string{"compression_level": "23"}}, `options.compression_level: "23" is no level of zstd (1 (fastest) to 22 (smallest))`},
+	} {
+		answer := plan(t, c.out)
+		var lines []string
+		for _, p := range answer.Problems {
+			lines = append(lines, fmt.Sprintf("%s: %s (%s)", p.Field, p.Message, p.Hint))
+		}
+		if got := strings.Join(lines, "\n"); got != c.want || answer.Will != "" {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// The published schema and the checks of plan agree on each value.
+func TestOptionsSchemaAgreesWithPlan(t *testing.T) {
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(parquet.Writer{}.Describe().Options)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("options.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("options.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string][]any{
+		"compression":       {"zstd", "snappy", "gzip", "lz4", "brotli", "none", "lzo", ""},
+		"compression_level": {0, 1, 22, 23, -1},
+		"row_group_size":    {2047, 2048, 100_000_000, 100_000_001},
+		"dictionary":        {"yes"},
+	}
+	for name, all := range values {
+		for _, v := range all {
+			problems := plan(t, abi.Output{Options: map[string]string{name: fmt.Sprint(v)}}).Problems
+			data, _ := json.Marshal(map[string]any{name: v})
+			instance, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if valid := schema.Validate(instance) == nil; valid != (len(problems) == 0) {
+				t.Errorf("%s: %v: the schema says %t, plan says %+v", name, v, valid, problems)
+			}
+		}
+	}
+}
+
+var schema = []abi.Column{{Name: "id", Type: "BIGINT"}, {Name: "dt", Type: "DATE"}}
+
+func host() *sdktest.Host {
+	return &sdktest.Host{Relations: map[string]sdktest.Relation{"clean": {Columns: schema, Rows: 7, Files: []abi.StagedFile{
+		{Name: "a", Partition: map[string]string{"dt": "2026-01-01"}, Rows: 4}, {Name: "b", Rows: 3}}}}}
+}
+
+func TestStageHasTheEngineEncode(t *testing.T) {
+	h := host()
+	out := abi.Output{PartitionBy: []string{"DT"}, SortBy: []string{"id DESC"}, Options: map[string]string{"row_group_size": "4096"}}
+	answer, err := parquet.Writer{}.Stage(h, abi.StageRequest{Output: out, Relation: "clean", Schema: schema})
+	if err != nil || answer.Rows != 7 || len(answer.Files) != 2 {
+		t.Fatal(answer, err)
+	}
+	want := abi.EncodeRequest{Relation: "clean", Format: "parquet", PartitionBy: []string{"DT"}, OrderBy: []string{"id DESC"},
+		Options: map[string]string{"compression": "zstd", "row_group_size": "4096"}}
+	if len(h.Encoded) != 1 || fmt.Sprint(h.Encoded[0]) != fmt.Sprint(want) {
+		t.Fatalf("encoded %+v", h.Encoded)
+	}
+}
+
+func TestStageRefusesPartitionsThatCannotBe(t *testing.T) {
+	for columns, want := range map[string]string{
+		"region": `partition_by names the column "region", which "clean" does not have; its columns are id, dt`,
+		"dt,id":  "partition_by takes every column, so nothing is left for the files; leave out at least one column",
+	} {
+		h := host()
+		_, err := parquet.Writer{}.Stage(h, abi.StageRequest{Output: abi.Output{PartitionBy: strings.Split(columns, ",")}, Relation: "clean", Schema: schema})
+		var f *abi.Failure
+		if !errors.As(err, &f) || f.Message+"; "+f.Hint != want || len(h.Encoded) != 0 {
+			t.Errorf("%s: %v", columns, err)
+		}
+	}
+}
+
+func TestStageHandsOnFailures(t *testing.T) {
+	full := &abi.Failure{Code: abi.CodeFailed, Message: "disk full"}
+	h := host()
+	h.Fail = func(op abi.Operation) *abi.Failure {
+		if op == abi.OpEncode {
+			return full
+		}
+		return nil
+	}
+	if _, err := (parquet.Writer{}).Stage(h, abi.StageRequest{Relation: "clean", Schema: schema}); !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+}
