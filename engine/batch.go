@@ -13,12 +13,14 @@ import (
 // batch is the work of one task for one batch, while it lasts.
 type batch struct {
 	*run
-	task    plan.Task
-	lease   *ledger.Lease
-	session compute.Session
-	writers map[string]*writer.Session // by output
-	inputs  json.RawMessage            // what was read, by input
-	staged  map[string]ledger.Result   // by output
+	task     plan.Task
+	lease    *ledger.Lease
+	session  compute.Session
+	writers  map[string]*writer.Session       // by output
+	inputs   json.RawMessage                  // what was read, by input
+	staged   map[string]ledger.Result         // by output
+	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
+	derived  int                              // relations that writers made
 }
 
 // execute is the path of one batch, a call a step; steps 1 to 4 were done for the whole run. Whatever
@@ -82,7 +84,7 @@ func (b *batch) start(ctx context.Context) error {
 	session, err := b.Compute.Open(ctx, compute.Settings{
 		Memory:    b.config.Engine.Memory,
 		Threads:   b.config.Engine.Threads,
-		Spill:     b.spill(),
+		Spill:     b.spillFolder(b.task.Name),
 		Variables: b.variables(),
 	})
 	if err != nil {
@@ -94,20 +96,24 @@ func (b *batch) start(ctx context.Context) error {
 
 // commit does step 9: the one save after which the batch is this run's (I4).
 func (b *batch) commit(ctx context.Context) error {
-	b.emit(Event{Kind: StepStarted, Task: b.task.Name, Step: "commit"})
+	b.step("commit")
+	if f := b.lease.Finished(); f != nil && b.options.Rerun && b.task.Batch.Named {
+		b.replaces = f.Outputs
+	}
 	return b.lease.Commit(ctx, ledger.Commit{Config: configHash(b.task.Config), Inputs: b.inputs, Outputs: b.staged})
 }
 
 // land does step 10: what is committed becomes visible.
 func (b *batch) land(ctx context.Context) ([]OutputResult, error) {
-	b.emit(Event{Kind: StepStarted, Task: b.task.Name, Step: "land"})
+	b.step("land")
 	if err := b.lease.Land(ctx); err != nil {
 		return nil, err
 	}
 	var results []OutputResult
 	for _, t := range b.task.Targets {
 		o := b.staged[t.Name]
-		results = append(results, OutputResult{Output: t.Name, Path: t.Written, Class: t.Class, Rows: o.Rows, Files: o.Files, Bytes: o.Bytes})
+		results = append(results, OutputResult{Output: t.Name, Path: t.Written, Class: t.Class, Rows: o.Rows, Files: o.Files, Bytes: o.Bytes,
+			Replaced: b.replaces[t.Name].Files})
 		b.emit(Event{Kind: OutputLanded, Task: b.task.Name, Output: t.Name, Path: t.Written, Class: t.Class,
 			Rows: o.Rows, Files: o.Files, Bytes: o.Bytes})
 	}

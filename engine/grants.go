@@ -67,6 +67,30 @@ func (r *relations) Encode(ctx context.Context, req abi.EncodeRequest) ([]abi.St
 	return files, nil
 }
 
+// Derive makes a relation of the writer's own SQL, which sees the relations that it names and no other.
+func (r *relations) Derive(ctx context.Context, req abi.DeriveRequest) (string, error) {
+	reads := map[string]compute.Relation{}
+	for _, in := range req.Inputs {
+		if len(in.Files) > 0 {
+			return "", &abi.Failure{Code: abi.CodeRefused, Message: "files of the target are not granted to this writer"}
+		}
+		reads[in.Name] = compute.Relation(in.Relation)
+	}
+	r.batch.derived++
+	// No name in a pipeline begins so: it cannot meet a step's.
+	name := fmt.Sprintf("~%d", r.batch.derived)
+	err := r.batch.session.Prepare(ctx, []compute.Step{{Name: name, SQL: req.SQL, Reads: reads}}, nil)
+	var e *compute.Error
+	if errors.As(err, &e) && e.Kind == compute.QueryInvalid {
+		return "", &abi.Failure{Code: abi.CodeInvalid, Message: e.Error(), Hint: e.Hint}
+	}
+	return name, err
+}
+
+func (r *relations) Rows(ctx context.Context, req abi.RowsRequest) (writer.RowStream, error) {
+	return r.batch.session.Rows(ctx, compute.Relation(req.Relation), req.Columns)
+}
+
 // files is what one output's writer may do with files of its own making.
 type files struct {
 	batch  *batch
@@ -151,10 +175,4 @@ func hiveEscape(text string) string {
 		}
 	}
 	return b.String()
-}
-
-func (r *relations) Derive(ctx context.Context, req abi.DeriveRequest) (string, error) { panic("todo") }
-
-func (r *relations) Rows(ctx context.Context, req abi.RowsRequest) (writer.RowStream, error) {
-	panic("todo")
 }

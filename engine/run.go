@@ -37,6 +37,8 @@ type OutputResult struct {
 	Rows   int64
 	Files  int64
 	Bytes  int64
+
+	Replaced int64 // files of the batch's earlier commit that went
 }
 
 // run is one start of the program.

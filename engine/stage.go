@@ -193,13 +193,13 @@ func (b *batch) variables() []compute.Variable {
 	return all
 }
 
-// spill is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
-func (b *batch) spill() string {
-	dir := b.config.Engine.Spill
+// spillFolder is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
+func (r *run) spillFolder(name string) string {
+	dir := r.config.Engine.Spill
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	return filepath.Join(dir, "ubunye-spill-"+b.record.ID+"-"+b.task.Name)
+	return filepath.Join(dir, fmt.Sprintf("ubunye-spill-%d-%s", os.Getpid(), name))
 }
 
 func configHash(config []byte) string {

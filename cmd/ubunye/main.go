@@ -83,7 +83,7 @@ func (a *app) command() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(err.Error(), cmd.CommandPath()+" --help lists the flags")
 	})
-	root.AddCommand(a.runCommand(), a.validateCommand(), a.planCommand(), a.statusCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.validateCommand(), a.planCommand(), a.statusCommand(), a.showCommand(), a.versionCommand())
 	return root
 }
 

@@ -29,8 +29,12 @@ to be replaced.`
 func (a *app) printResult(r engine.Result) {
 	for _, t := range r.Tasks {
 		for _, o := range t.Outputs {
-			fmt.Fprintf(a.stdout, "%s.%s: %s in %s (%s) added to %s\n", t.Task, o.Output,
-				count(o.Rows, "row"), count(o.Files, "file"), size(o.Bytes), o.Path)
+			replaced := ""
+			if o.Replaced > 0 {
+				replaced = ", replacing " + count(o.Replaced, "file")
+			}
+			fmt.Fprintf(a.stdout, "%s.%s: %s in %s (%s) landed in %s%s\n", t.Task, o.Output,
+				count(o.Rows, "row"), count(o.Files, "file"), size(o.Bytes), o.Path, replaced)
 		}
 	}
 }

@@ -66,6 +66,9 @@ type Session interface {
 	// Rows reads a relation's rows, of the named columns in that order, or of all if none is named. Reading
 	// counts as one consumer for Prepare. The session may be used between two calls of the reader.
 	Rows(ctx context.Context, r Relation, columns []string) (RowReader, error)
+	// Head gives the first rows of a relation as text for people, a NULL as nil; at most n. Reading counts as one
+	// consumer for Prepare.
+	Head(ctx context.Context, r Relation, n int) ([][]*string, error)
 	// Close gives back everything that the session holds, also what it spilled.
 	Close() error
 }
@@ -99,6 +102,10 @@ type File struct {
 type Step struct {
 	Name string
 	SQL  string
+
+	// Reads, if it is not nil, are the only relations that the SQL may read, by the names that it has for
+	// them: for SQL that is not the pipeline's own.
+	Reads map[string]Relation
 }
 
 // Column is a name and its SQL type.

@@ -50,6 +50,8 @@ func Run(t *testing.T, h Harness) {
 		{"StepsAndVariables", stepsAndVariables},
 		{"VariablesFromHell", variablesFromHell},
 		{"StepMistakes", stepMistakes},
+		{"StepReads", stepReads},
+		{"Head", head},
 		{"ComputedOnce", computedOnce},
 		{"EncodeFlat", encodeFlat},
 		{"EncodeEmpty", encodeEmpty},

@@ -40,6 +40,40 @@ func variablesFromHell(t *testing.T, f *fixture) {
 	}
 }
 
+// SQL that is not the pipeline's own reads what it is given, under names of its own, and nothing else.
+func stepReads(t *testing.T, f *fixture) {
+	p := f.write("a.csv", "id,name\n1,x\n2,y\n")
+	f.open()
+	f.input(compute.Input{Name: "orders", Format: "csv", Path: p, Columns: columns("id bigint; name varchar")})
+	f.input(compute.Input{Name: "secret", Format: "csv", Path: p, Columns: columns("id bigint; name varchar")})
+	reads := map[string]compute.Relation{"source": "orders"}
+	f.prepare("d1", compute.Step{Name: "d1", Reads: reads, SQL: "WITH big AS (SELECT * FROM Source WHERE id > 1) SELECT id, upper(name) AS name FROM big; "})
+	f.wantRows(f.rows("d1"), "2|Y")
+	// A name may be that of another relation: it stands for what it was given.
+	f.prepare("d2", compute.Step{Name: "d2", Reads: map[string]compute.Relation{"secret": "d1"}, SQL: "SELECT * FROM secret"})
+	f.wantRows(f.rows("d2"), "2|Y")
+	for _, sql := range []string{"SELECT * FROM orders", "SELECT * FROM secret", "SELECT * FROM source JOIN secret USING (id)",
+		"SELECT * FROM source) UNION ALL (SELECT * FROM secret", "SELECT * FROM main.secret", "SELECT (SELECT max(name) FROM secret)"} {
+		err := f.ses.Prepare(t.Context(), []compute.Step{{Name: "bad", SQL: sql, Reads: reads}}, nil)
+		var e *compute.Error
+		if !errors.As(err, &e) || e.Kind != compute.QueryInvalid {
+			t.Errorf("%s: got %v, want QueryInvalid", sql, err)
+		}
+	}
+}
+
+func head(t *testing.T, f *fixture) {
+	p := f.write("a.csv", "id,amount\n1,1.10\n2,\n3,3.30\n")
+	f.input(compute.Input{Name: "raw", Format: "csv", Path: p, Columns: columns("id bigint; amount decimal(9,2)")})
+	rows, err := f.ses.Head(t.Context(), "raw", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 2 || *rows[0][0] != "1" || *rows[0][1] != "1.10" || *rows[1][0] != "2" || rows[1][1] != nil {
+		t.Errorf("got %v", rows)
+	}
+}
+
 func stepMistakes(t *testing.T, f *fixture) {
 	p := f.write("a.csv", "id,name\n1,x\n")
 	f.open(compute.Variable{Name: "region", Type: "VARCHAR", Value: "eu"})

@@ -206,7 +206,7 @@ func (s *session) checkOrder(ctx context.Context, rel *relation, term string) er
 	if err != nil {
 		return bad
 	}
-	g := &gate{session: s, sql: sql, refs: map[*relation]int{}, params: map[string]bool{}}
+	g := &gate{session: s, sql: sql, reads: s.byName, refs: map[*relation]int{}, params: map[string]bool{}}
 	g.walk(tree, nil, 0)
 	mods, _ := field(tree, "node", "modifiers").([]any)
 	if g.err != nil || len(g.params) > 0 || len(g.refs) != 1 || len(mods) != 1 {

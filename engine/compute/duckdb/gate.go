@@ -3,7 +3,9 @@ package duckdb
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
@@ -40,6 +42,7 @@ func set(names ...string) map[string]bool {
 type gate struct {
 	session *session
 	sql     string
+	reads   map[string]*relation // what may be read, by lower-case name
 	refs    map[*relation]int
 	params  map[string]bool
 	err     *compute.Error // the first offence
@@ -162,9 +165,9 @@ func (g *gate) table(node map[string]any, sc *scope) {
 		g.refuse(at, fmt.Sprintf("it reads %s, which is no relation of this task", full), "a step reads inputs and earlier steps, by their names alone")
 	case sc.has(name):
 	default:
-		rel, ok := g.session.byName[strings.ToLower(name)]
+		rel, ok := g.reads[strings.ToLower(name)]
 		if !ok {
-			hint := didYouMean(name, g.session.names())
+			hint := didYouMean(name, slices.Sorted(maps.Keys(g.reads)))
 			if strings.ContainsAny(name, `./\*`) {
 				hint = "files are opened by inputs; a step reads inputs and earlier steps"
 			}

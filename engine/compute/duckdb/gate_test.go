@@ -205,7 +205,7 @@ func FuzzParameters(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sql string) {
 		s := openWith(t, compute.Settings{Variables: []compute.Variable{{Name: "n", Type: "BIGINT", Value: "2"}}})
-		bound, _, err := s.admit(t.Context(), sql)
+		bound, _, err := s.admit(t.Context(), sql, nil)
 		if err != nil {
 			return
 		}
@@ -213,7 +213,7 @@ func FuzzParameters(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q became %q: %v", sql, bound, err)
 		}
-		g := &gate{session: s, sql: bound, refs: map[*relation]int{}, params: map[string]bool{}}
+		g := &gate{session: s, sql: bound, reads: s.byName, refs: map[*relation]int{}, params: map[string]bool{}}
 		g.walk(tree, nil, 0)
 		if len(g.params) > 0 {
 			t.Errorf("%q became %q, which has parameters left", sql, bound)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -55,16 +57,58 @@ func (s *session) step(ctx context.Context, step compute.Step) (*relation, error
 	if err := s.checkName(step.Name); err != nil {
 		return nil, err
 	}
-	text, refs, err := s.admit(ctx, step.SQL)
+	reads, err := s.readable(step.Reads)
 	if err != nil {
 		return nil, err
 	}
-	head := "CREATE VIEW " + quote(step.Name) + " AS "
+	text, refs, err := s.admit(ctx, step.SQL, reads)
+	if err != nil {
+		return nil, err
+	}
+	head, tail := "CREATE VIEW "+quote(step.Name)+" AS ", ""
 	start := statementStart(text)
-	if err := s.exec(ctx, head+text[start:]); err != nil {
+	body := text[start:]
+	if reads != nil {
+		// The names stand for relations in this text alone.
+		head += withAliases(reads) + "SELECT * FROM ("
+		body, tail = strings.TrimRight(body, "; \t\r\n"), "\n)"
+	}
+	if err := s.exec(ctx, head+body+tail); err != nil {
 		return nil, s.bindErr(ctx, err, step.SQL, text, len(head)-start)
 	}
 	return &relation{name: step.Name, refs: refs}, nil
+}
+
+// readable resolves Step.Reads; nil stays nil.
+func (s *session) readable(names map[string]compute.Relation) (map[string]*relation, error) {
+	if names == nil {
+		return nil, nil
+	}
+	reads := map[string]*relation{}
+	for name, r := range names {
+		rel, err := s.lookup(r)
+		if err != nil {
+			return nil, err
+		}
+		lower := strings.ToLower(name)
+		if _, twice := reads[lower]; twice || name == "" || strings.ContainsAny(name, "\x00./\\*?[") {
+			return nil, &compute.Error{Kind: compute.QueryInvalid, Message: fmt.Sprintf("the SQL cannot call a relation %q", name), Hint: "use letters, digits and _, and each name once"}
+		}
+		reads[lower] = rel
+	}
+	return reads, nil
+}
+
+// withAliases gives relations other names for the query that follows.
+func withAliases(reads map[string]*relation) string {
+	if len(reads) == 0 {
+		return ""
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(reads)) {
+		all = append(all, quote(name)+" AS (SELECT * FROM main."+quote(reads[name].name)+")")
+	}
+	return "WITH " + strings.Join(all, ", ") + " "
 }
 
 // bindErr makes the error of a step that DuckDB parsed but cannot bind. shift is how much further on a byte of the
@@ -100,8 +144,9 @@ func (s *session) unshift(sql, bound string, at int) int {
 	return at - grown
 }
 
-// admit lets SQL through the gate. It gives the text with variables bound, and what it refers to.
-func (s *session) admit(ctx context.Context, sql string) (bound string, refs map[*relation]int, err error) {
+// admit lets SQL through the gate. It gives the text with variables bound, and what it refers to. reads are the
+// relations that it may read; nil: all.
+func (s *session) admit(ctx context.Context, sql string, reads map[string]*relation) (bound string, refs map[*relation]int, err error) {
 	switch {
 	case strings.ContainsRune(sql, 0) || !utf8.ValidString(sql):
 		return "", nil, &compute.Error{Kind: compute.QueryInvalid, Message: "it holds a NUL byte or is not UTF-8"}
@@ -112,7 +157,10 @@ func (s *session) admit(ctx context.Context, sql string) (bound string, refs map
 	if err != nil {
 		return "", nil, s.parseErr(ctx, err, sql)
 	}
-	g := &gate{session: s, sql: sql, refs: map[*relation]int{}, params: map[string]bool{}}
+	if reads == nil {
+		reads = s.byName
+	}
+	g := &gate{session: s, sql: sql, reads: reads, refs: map[*relation]int{}, params: map[string]bool{}}
 	g.walk(tree, nil, 0)
 	if g.err != nil {
 		return "", nil, g.err
