@@ -3,16 +3,20 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -183,29 +187,62 @@ func (r result) oneLine(t *testing.T) result {
 // rows reads a folder of Parquet files with pyarrow: every row as one JSON line, sorted.
 func (p *project) rows(folder string) []string {
 	p.t.Helper()
-	return readRows(p.t, "parquet", p.path(folder))
+	return foreign.read(p.t, map[string]any{"kind": "parquet", "path": p.path(folder)})
 }
 
-// csvRows reads the rows of a CSV file with Python's own reader; where is column=value.
-func (p *project) csvRows(file string, where ...string) []string {
+// csvRows reads the rows of a CSV file with Python's own reader.
+func (p *project) csvRows(file string) []string {
 	p.t.Helper()
-	return readRows(p.t, append([]string{"csv", p.path(file)}, where...)...)
+	return foreign.read(p.t, map[string]any{"kind": "csv", "path": p.path(file)})
 }
 
-func readRows(t *testing.T, args ...string) []string {
+// reader is the process of rows.py, started when it is first needed. One request at a time.
+type reader struct {
+	mu  sync.Mutex
+	in  io.Writer
+	out *bufio.Reader
+}
+
+var foreign reader
+
+func (r *reader) read(t *testing.T, request map[string]any) []string {
 	t.Helper()
-	cmd := exec.Command(python, append([]string{"rows.py"}, args...)...)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.in == nil {
+		cmd := exec.Command(python, "rows.py")
+		in, err := cmd.StdinPipe() // the process ends with this one, which closes the pipe
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		r.in, r.out = in, bufio.NewReader(out)
+	}
+	if err := json.NewEncoder(r.in).Encode(request); err != nil {
+		t.Fatal(err)
+	}
+	line, err := r.out.ReadBytes('\n')
 	if err != nil {
-		t.Fatalf("reading %v: %v\n%s", args, err, errs.String())
+		t.Fatal(err)
 	}
-	text := strings.TrimRight(string(out), "\n")
-	if text == "" {
-		return nil
+	var answer struct {
+		Rows  []string
+		Error string
 	}
-	return strings.Split(text, "\n")
+	if err := json.Unmarshal(line, &answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer.Error != "" {
+		t.Fatalf("reading %v: %s", request, answer.Error)
+	}
+	return answer.Rows
 }
 
 // files lists what is under a folder of the project, with slashes, sorted; a folder that is not there

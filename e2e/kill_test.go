@@ -10,6 +10,7 @@ import (
 // A run killed at any of its changes leaves nothing uncommitted to be seen, and no committed batch
 // incomplete once the next start of the pipeline has finished its landing.
 func TestKilledAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		setup func(*project)
@@ -19,7 +20,7 @@ func TestKilledAtEveryOperation(t *testing.T) {
 		{"second append", func(p *project) { p.runDay("2026-01-02").must(t, 0) }, nil},
 		{"rerun", func(p *project) { p.runDay("2026-01-01").must(t, 0) }, []string{"--rerun"}},
 	} {
-		t.Run(c.name, func(t *testing.T) { killEverywhere(t, c.setup, dayArgs("2026-01-01", c.more...)) })
+		t.Run(c.name, func(t *testing.T) { t.Parallel(); killEverywhere(t, c.setup, dayArgs("2026-01-01", c.more...)) })
 	}
 }
 
@@ -131,9 +132,11 @@ func (p *project) filesOf(day string) []string {
 // A full disk or a lost answer at any change: the run says what became of the batch by its exit code, and the
 // next run of the batch lands it once.
 func TestADiskThatFailsAtEveryOperation(t *testing.T) {
+	t.Parallel()
 	ops := newSales(t).trace(nil, dayArgs("2026-01-01")...)
 	for _, kind := range []string{"enospc", "lost"} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			outcomes := map[int]int{}
 			for k := 1; k <= len(ops); k++ {
 				p := newSales(t)

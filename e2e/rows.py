@@ -1,6 +1,11 @@
-"""Reads the rows of a folder of Parquet files with pyarrow, as any reader of the folder would, and
-prints them as sorted JSON lines: every column as text, NULL as null. Also prints, with --csv, the rows
-that a CSV file holds, so that both can be compared."""
+"""Reads what a run has left, as a reader that is not ours: folders of Parquet files with pyarrow, CSV
+files with Python's own module. It answers one request a line, so that a thousand checks start one process:
+
+    {"kind": "parquet", "path": FOLDER}
+    {"kind": "csv", "path": FILE, "where": {COLUMN: TEXT}}
+
+The answer is {"rows": [...]}, or {"error": TEXT}: each row as JSON with sorted keys, every value as text,
+NULL as null; the rows are sorted."""
 
 import csv
 import json
@@ -28,14 +33,21 @@ def csv_rows(path, where):
     return [r for r in rows if all(r[k] == v for k, v in where.items())]
 
 
-def main():
-    kind, path, *where = sys.argv[1:]
-    if kind == "parquet":
-        rows = parquet_rows(path)
+def answer(request):
+    if request["kind"] == "parquet":
+        rows = parquet_rows(request["path"])
     else:
-        rows = csv_rows(path, dict(w.split("=", 1) for w in where))
-    for line in sorted(json.dumps(r, sort_keys=True, ensure_ascii=False) for r in rows):
-        print(line)
+        rows = csv_rows(request["path"], request.get("where") or {})
+    return {"rows": sorted(json.dumps(r, sort_keys=True, ensure_ascii=False) for r in rows)}
+
+
+def main():
+    for line in sys.stdin:
+        try:
+            reply = answer(json.loads(line))
+        except Exception as e:  # whatever went wrong is the test's to tell
+            reply = {"error": f"{type(e).__name__}: {e}"}
+        print(json.dumps(reply), flush=True)
 
 
 main()

@@ -46,8 +46,13 @@ func (r *run) explain(err error, task string) problem.List {
 		p.Task = task
 	}
 	var at *outputError
-	if errors.As(err, &at) && p.Output == "" {
-		p.Output = at.target.Name
+	if errors.As(err, &at) {
+		if p.Output == "" {
+			p.Output = at.target.Name
+		}
+		if p.Pos == (problem.Pos{}) {
+			p.Pos = at.target.Pos
+		}
 	}
 	return problem.List{p}
 }
@@ -115,7 +120,7 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 }
 
 // explainLedger is for trouble with the ledger itself and for what happens on the way to the commit and after it.
-func (r *run) explainLedger(err error, _ string) *problem.Problem {
+func (r *run) explainLedger(err error, task string) *problem.Problem {
 	var unwritable *ledger.UnwritableError
 	var unreadable *ledger.UnreadableError
 	var elsewhere *ledger.TargetElsewhereError
@@ -135,7 +140,7 @@ func (r *run) explainLedger(err error, _ string) *problem.Problem {
 		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Message: "refused: " + elsewhere.Error(), Data: untouched,
 			Hint: "name that ledger as ledger: {path: …}, or write into another folder"}
 	case errors.As(err, &output):
-		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Message: "refused: " + output.Error(), Data: nothing,
+		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: output.Error(), Data: nothing,
 			Hint: "make the folder writable for this user"}
 	case errors.As(err, &lost):
 		return &problem.Problem{Code: problem.RunLeaseLost, Task: lost.Batch.Task, Message: "the lease was lost: " + lost.Error(),
@@ -161,13 +166,14 @@ func (r *run) explainCompute(err error, task string) *problem.Problem {
 	}
 	p := &problem.Problem{Code: problem.ComputeFailed, Message: e.Message, Hint: e.Hint, Data: nothing}
 	switch e.Kind {
-	case compute.InputMissing:
-		p.Code = problem.InputMissing
 	case compute.InputInvalid:
 		p.Code = problem.InputInvalid
-	case compute.QueryInvalid, compute.BadOption, compute.OutputInvalid:
+	case compute.InputMissing:
+		p.Code = problem.InputMissing
+		p.Message = e.File + ": " + p.Message // the position is that of the path in the pipeline
+	case compute.QueryInvalid, compute.BadOption:
 		p.Code = problem.ConfigInvalid
-	case compute.OutputFailed:
+	case compute.OutputInvalid, compute.OutputFailed:
 		p.Code = problem.WriterFailed
 	}
 	if e.Column != "" {
@@ -179,12 +185,12 @@ func (r *run) explainCompute(err error, task string) *problem.Problem {
 	case e.Step != "":
 		p.Message = "step " + e.Step + ": " + p.Message
 	}
-	p.Pos = r.computePos(e, err, task)
+	p.Pos = r.computePos(e, task)
 	return p
 }
 
 // computePos is the place in the data file if there is one, else in the pipeline.
-func (r *run) computePos(e *compute.Error, err error, task string) problem.Pos {
+func (r *run) computePos(e *compute.Error, task string) problem.Pos {
 	if e.File != "" && e.Kind != compute.InputMissing {
 		return problem.Pos{File: e.File, Line: int(e.Line)}
 	}
@@ -207,9 +213,17 @@ func (r *run) computePos(e *compute.Error, err error, task string) problem.Pos {
 			}
 		}
 	}
-	var at *outputError
-	if errors.As(err, &at) {
-		return at.target.Pos
+	return problem.Pos{}
+}
+
+// outputPos is the place of an output's path in the pipeline.
+func (r *run) outputPos(task, output string) problem.Pos {
+	for _, t := range r.plan.Tasks {
+		for _, o := range t.Targets {
+			if t.Name == task && o.Name == output {
+				return o.PathPos
+			}
+		}
 	}
 	return problem.Pos{}
 }

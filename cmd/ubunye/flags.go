@@ -30,7 +30,6 @@ func (f *pipelineFlags) add(cmd *cobra.Command) {
 	s.StringArrayVar(&f.tasks, "task", nil, "run only the task `NAME`; may be repeated")
 	s.StringVar(&f.memory, "memory", "", "most memory of the compute engine, as `4GiB`")
 	s.IntVar(&f.threads, "threads", 0, "`NUMBER` of threads of the compute engine")
-	_ = cmd.MarkFlagRequired("config")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
 }
 
@@ -59,6 +58,9 @@ func (a *app) pipelineCommand(use, short string, flags func(*cobra.Command), do 
 // options turns the flags that were given into options.
 func (f *pipelineFlags) options(cmd *cobra.Command, a *app) (engine.Options, error) {
 	o := engine.Options{File: f.file, Tasks: f.tasks, Command: append([]string{"ubunye"}, a.args...)}
+	if f.file == "" {
+		return o, usage("no pipeline file is named", "write -c FILE")
+	}
 	o.Profile = f.profile
 	o.Vars = map[string]string{}
 	for _, v := range f.vars {

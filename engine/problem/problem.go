@@ -23,7 +23,6 @@ const (
 	RecordUnreadable Code = "RecordUnreadable" // a ledger document cannot be read, or is newer than this program
 	LedgerUnwritable Code = "LedgerUnwritable" // the ledger folder cannot be written
 	TargetElsewhere  Code = "TargetElsewhere"  // the output folder belongs to another ledger
-	OutputUnwritable Code = "OutputUnwritable" // files could not be landed in the output folder
 	WorkLeft         Code = "WorkLeft"         // an earlier commit's to-do list cannot be carried out
 
 	// Exit 2: usage or configuration.
@@ -36,8 +35,11 @@ const (
 	InputInvalid  Code = "InputInvalid"
 	ComputeFailed Code = "ComputeFailed"
 	WriterFailed  Code = "WriterFailed"
-	NotAllLanded  Code = "NotAllLanded" // committed, but its to-do list could not be emptied
-	Failed        Code = "Failed"       // anything that has no code of its own
+
+	OutputUnwritable Code = "OutputUnwritable" // files cannot be landed in the output folder
+
+	NotAllLanded Code = "NotAllLanded" // committed, but its to-do list could not be emptied
+	Failed       Code = "Failed"       // anything that has no code of its own
 
 	// Exit 5.
 	RunLeaseLost   Code = "RunLeaseLost"
@@ -63,7 +65,7 @@ const (
 // Exit returns the exit code of the program for c; an unknown code is a failure (4).
 func (c Code) Exit() int {
 	switch c {
-	case RunLeaseHeld, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, OutputUnwritable, WorkLeft:
+	case RunLeaseHeld, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft:
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing:
 		return ExitUsage
