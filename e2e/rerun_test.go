@@ -112,7 +112,7 @@ tasks:
 `
 
 func TestR44AnUnnamedBatchRunsEveryTime(t *testing.T) {
-	p := newProject(t, unnamedPipeline+"profiles: {prod: {parallel: 1}}\n")
+	p := newProject(t, unnamedPipeline+"profiles: {prod: {engine: {threads: 1}}}\n")
 	p.write("in.csv", "id\n1\n2\n")
 	p.run("run", "-c", "pipeline.yaml").must(t, 0)
 	p.run("run", "-c", "pipeline.yaml").must(t, 0)

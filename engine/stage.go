@@ -12,6 +12,7 @@ import (
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
+	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
@@ -70,11 +71,14 @@ func (b *batch) read(ctx context.Context) error {
 		for i, c := range in.Columns {
 			columns[i] = compute.Column{Name: c.Name, Type: c.Type}
 		}
-		_, files, err := b.session.Input(ctx, compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options})
+		relation, files, err := b.session.Input(ctx, compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options})
 		if err != nil {
 			return err
 		}
 		inputs[in.Name] = fingerprint(files)
+		if err := b.lookForRows(ctx, in, relation); err != nil {
+			return err
+		}
 	}
 	data, err := json.Marshal(inputs)
 	if err != nil {
@@ -90,6 +94,23 @@ func (b *batch) read(ctx context.Context) error {
 		consumed[i] = compute.Relation(t.From)
 	}
 	return b.session.Prepare(ctx, steps, consumed)
+}
+
+// lookForRows does what the pipeline says of an input without rows.
+func (b *batch) lookForRows(ctx context.Context, in config.Input, relation compute.Relation) error {
+	if in.OnEmpty == "ok" {
+		return nil
+	}
+	head, err := b.session.Head(ctx, relation, 1)
+	if err != nil || len(head) > 0 {
+		return err
+	}
+	message := fmt.Sprintf("input %s: %s has no rows", in.Name, in.Written)
+	if in.OnEmpty == "fail" {
+		return &problem.Problem{Code: problem.InputMissing, Pos: in.PathPos, Message: message, Data: nothing, Hint: "on_empty is fail; ok or warn would go on"}
+	}
+	b.warn(fmt.Sprintf("task %s, %s (on_empty: ok would not say so, fail would end the task)", b.task.Name, message))
+	return nil
 }
 
 // inputPrint is what the ledger keeps of an input: enough to see later that another one was read.

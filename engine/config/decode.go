@@ -15,8 +15,13 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	engine := s.sub("engine")
 	p.Engine = Engine{Kind: engine.text("kind"), Memory: strings.ReplaceAll(engine.text("memory"), " ", ""),
 		Threads: int(engine.number("threads")), Spill: engine.path("spill")}
-	if n := root.get("parallel"); n != nil && !n.bad && p.Parallel == 0 {
-		l.at(n, "parallel wants at least 1", "")
+	if n := root.get("parallel"); n != nil && !n.bad {
+		switch {
+		case p.Parallel == 0:
+			l.at(n, "parallel wants at least 1", "")
+		case p.Parallel > 1:
+			l.at(n, "parallel above 1 is not in this version", "tasks run one after another")
+		}
 	}
 	l.ledger(s.sub("ledger"), p)
 	l.batch(s, p, vars.scope)
