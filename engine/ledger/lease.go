@@ -167,9 +167,7 @@ func (s *Lease) Release(ctx context.Context) error {
 		return fmt.Errorf("batch %s: release after prepare", s.request.Batch.Name())
 	}
 	err := s.save(ctx, "release", func(d *Document) { d.Holder = nil })
-	s.ended = true
-	if err != nil {
-	}
+	s.ended, s.clean = true, err == nil
 	return err
 }
 
