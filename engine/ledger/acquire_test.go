@@ -178,7 +178,8 @@ func TestR06_AllBatchesOrNone(t *testing.T) {
 			for _, b := range keys[:2] {
 				d, v, err := w.open(nil).load(context.Background(), b)
 				w.must(err)
-				if d.Holder != nil || d.Finished != nil || len(d.Todo) > 0 || len(d.Tried) > 0 {
+				taken := map[string]int64{"before": 0, "meanwhile": 1}[when]
+				if d.Holder != nil || d.Finished != nil || len(d.Todo) > 0 || len(d.Tried) > 0 || d.Epoch != taken {
 					t.Fatalf("not given back as it was: %+v", d)
 				}
 				if when == "before" && !v.Absent() {

@@ -83,6 +83,31 @@ func TestI4_CommittedMeansLandedByWhoeverComes(t *testing.T) {
 	}
 }
 
+// A list is carried out only under a document that survives a power cut; and a lost answer of a rename
+// is no loss.
+func TestAListIsCarriedOutUnderADurableDocument(t *testing.T) {
+	w := committed(t)
+	var order []string
+	lose := &loseFirst{match: func(op fsops.Op) bool {
+		if op.Kind == "syncdir" && strings.Contains(op.Path, "batches") {
+			order = append(order, "sync")
+		}
+		if op.Kind == "rename" && strings.HasSuffix(op.To, ".parquet") {
+			order = append(order, "land")
+			return true
+		}
+		return false
+	}}
+	done, left, err := w.open(lose).FinishCommitted(context.Background(), "sales")
+	if err != nil || len(left) > 0 || len(done) != 1 || done[0].Landed != 2 || done[0].Missing != 0 {
+		t.Fatal(done, left, err)
+	}
+	if order[0] != "sync" || order[1] != "land" {
+		t.Fatalf("%v", order)
+	}
+	w.wantRows("landed", "1a", "1b")
+}
+
 // Records of other pipelines are not this start's business.
 func TestFinishOnlyTheOwnPipeline(t *testing.T) {
 	w := committed(t)

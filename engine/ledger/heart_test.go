@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -19,13 +20,13 @@ import (
 func TestTheRunEndsBeforeOthersMayJudgeItDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		fail := false
+		var fail atomic.Bool
 		ctx, cancel := context.WithCancelCause(context.Background())
 		h := &heart{
 			path: "beat", every: 30 * time.Second, limit: 450 * time.Second, end: cancel,
 			elapsed: func() time.Duration { return time.Since(begun) },
 			beat: func() error {
-				if fail {
+				if fail.Load() {
 					return syscall.EIO
 				}
 				return nil
@@ -39,7 +40,7 @@ func TestTheRunEndsBeforeOthersMayJudgeItDead(t *testing.T) {
 		if err := ctx.Err(); err != nil {
 			t.Fatal("ended although every beat succeeded")
 		}
-		fail = true
+		fail.Store(true)
 		failed := time.Now()
 		<-ctx.Done()
 		var dead *HeartbeatError
@@ -57,14 +58,13 @@ func TestAHangingBeatEndsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		hang := make(chan struct{})
-		first := true
+		var beats atomic.Int32
 		ctx, cancel := context.WithCancelCause(context.Background())
 		h := &heart{
 			every: 30 * time.Second, limit: 450 * time.Second, end: cancel,
 			elapsed: func() time.Duration { return time.Since(begun) },
 			beat: func() error {
-				if first {
-					first = false
+				if beats.Add(1) == 1 {
 					return nil
 				}
 				<-hang

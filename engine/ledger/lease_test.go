@@ -218,6 +218,95 @@ func (h *refuseWhile) Before(op fsops.Op) error {
 }
 func (h *refuseWhile) After(fsops.Op, error) error { return nil }
 
+// A save that counted although its answer was lost, or whose durability was unknown until the next one,
+// is made once: nothing of it is there twice.
+func TestASaveWithALostAnswerCountsOnce(t *testing.T) {
+	for _, kind := range []string{"link", "syncdir"} {
+		for _, step := range []string{"commit", "fail"} {
+			w := newWorld(t)
+			ctx := context.Background()
+			armed := false
+			lose := &loseFirst{match: func(op fsops.Op) bool {
+				return armed && op.Kind == kind && strings.Contains(op.Path+op.To, "batches")
+			}}
+			run, s := w.begin(w.open(lose), Request{Batch: batch("d1")})
+			w.must(s.Prepare(ctx, w.spec()))
+			w.must(stage(s, []string{"1"}))
+			armed = true
+			if step == "fail" {
+				w.must(s.Fail(ctx, "x"))
+				if d := w.document(batch("d1")); len(d.Tried) != 1 || len(d.Todo) > 0 || d.Holder != nil {
+					t.Fatalf("%s: %+v", kind, d)
+				}
+				continue
+			}
+			w.must(commit(s, "clean"))
+			d := w.document(batch("d1"))
+			if !lose.done || len(d.Todo) != 1 || !d.committedBy(run.ID, s.Epoch()) {
+				t.Fatalf("%s: %+v", kind, d)
+			}
+			w.must(s.Land(ctx))
+			w.must(run.End(ctx, Succeeded))
+			w.wantRows(kind, "1")
+			if left, _ := filepath.Glob(filepath.Join(w.dir, ".ubunye", "runs", "*")); len(left) > 0 {
+				t.Fatalf("%s: all is well, and yet %v is left", kind, left)
+			}
+		}
+	}
+}
+
+// Whether the commit survives a power cut is unknown, and before this run could make sure another one
+// went on from it: nothing of that run's lease is touched.
+func TestI2_ACommitThatOthersBuiltUpon(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	var other *Run
+	hook := &loseFirst{match: func(op fsops.Op) bool { return false }}
+	run, s := w.begin(w.open(hook), Request{Batch: batch("d1")})
+	w.must(s.Prepare(ctx, w.spec()))
+	w.must(stage(s, []string{"1"}))
+	hook.match = func(op fsops.Op) bool {
+		if op.Kind != "syncdir" || !strings.Contains(op.Path, "batches") {
+			return false
+		}
+		other, _ = w.begin(w.open(nil), Request{Batch: batch("d1"), Rerun: true})
+		return true
+	}
+	if err := commit(s, "clean"); !errors.As(err, new(*UnknownError)) {
+		t.Fatalf("got %v", err)
+	}
+	d := w.document(batch("d1"))
+	if !d.heldBy(other.ID, 2) || d.Finished.Run != run.ID {
+		t.Fatalf("%+v", d)
+	}
+	w.wantRows("the other run landed it", "1")
+}
+
+// A run that lost its lease after its batch was committed for it removes no staging: it will land.
+func TestI8_ALostRunWhoseBatchIsCommittedRemovesNothing(t *testing.T) {
+	for _, by := range []string{"finished", "land"} {
+		w := newWorld(t)
+		run, s := w.begin(w.open(nil), Request{Batch: batch("d1")})
+		w.must(s.Prepare(context.Background(), w.spec()))
+		w.must(stage(s, []string{"1"}))
+		epoch := s.Epoch()
+		w.takeover(batch("d1"))
+		w.change(batch("d1"), func(d *Document) {
+			if by == "finished" {
+				d.Finished = &Finished{Run: run.ID, Epoch: epoch}
+			} else {
+				d.Todo = append(d.Todo, Entry{Do: Land, Run: run.ID})
+			}
+		})
+		if err := commit(s, "clean"); !errors.As(err, new(*LostError)) {
+			t.Fatalf("got %v", err)
+		}
+		if _, err := s.Staged("clean"); err != nil {
+			t.Fatalf("%s: %v", by, err)
+		}
+	}
+}
+
 func TestR25_TheFolderOfAFailedFirstAppendIsAsItWas(t *testing.T) {
 	for _, exists := range []bool{false, true} {
 		w := newWorld(t)
@@ -372,6 +461,13 @@ func TestR48_MissingClaimsAreNamed(t *testing.T) {
 	again.anyway = false
 	w.must(w.once(w.open(nil), again))
 	w.wantRows("rerun", "1a", "1b")
+
+	// the same after the output's path was changed
+	w.must(os.RemoveAll(w.lake))
+	w.lake = filepath.Join(w.dir, "lake", "elsewhere")
+	again.anyway = true
+	w.must(w.once(w.open(nil), again))
+	w.wantRows("elsewhere", "1a", "1b")
 }
 
 func TestR49_TwoOutputsOfWhichOneFails(t *testing.T) {
