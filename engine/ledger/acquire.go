@@ -58,8 +58,8 @@ func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error)
 // the refusal is what the person must hear of.
 func (r *Run) giveBack(ctx context.Context, leases []*Lease) {
 	for _, s := range leases {
-		if s != nil && s.Release(context.WithoutCancel(ctx)) != nil {
-			r.leaves()
+		if s != nil {
+			s.Release(context.WithoutCancel(ctx))
 		}
 	}
 }
@@ -99,10 +99,13 @@ func (r *Run) refusal(d *Document, v store.Version, req Request) error {
 // acquire takes one batch and does what its to-do list says.
 func (r *Run) acquire(ctx context.Context, req Request) (*Lease, error) {
 	s := &Lease{run: r, ledger: r.ledger, request: req}
-	if err := s.take(ctx); err != nil {
+	err := s.take(ctx)
+	s.clean = err != nil && !errors.As(err, new(*UnknownError))
+	r.remember(s)
+	if err != nil {
 		return nil, err
 	}
-	err := s.drain(ctx)
+	err = s.drain(ctx)
 	if err == nil {
 		err = r.refusal(s.unheld(), s.version, req)
 	}
@@ -129,6 +132,9 @@ func (s *Lease) take(ctx context.Context) error {
 			return err
 		}
 		d, v, fate, err := r.ledger.settle(ctx, batch, unknown)
+		if err != nil && len(unknown) > 0 {
+			return s.unknown("acquire", err)
+		}
 		if err != nil {
 			return err
 		}
@@ -150,8 +156,9 @@ func (s *Lease) take(ctx context.Context) error {
 			s.doc, s.version, s.epoch = d, next, d.Epoch
 			return nil
 		case errors.Is(err, store.ErrUnknown):
-			r.leaves()
 			unknown, s.epoch = append(unknown, next.ID), d.Epoch
+		case !errors.Is(err, store.ErrConflict) && len(unknown) > 0:
+			return s.unknown("acquire", err)
 		case !errors.Is(err, store.ErrConflict):
 			return s.saveError("acquire", err)
 		}

@@ -88,8 +88,7 @@ func (l *Ledger) carry(ctx context.Context, d *Document) carried {
 	return c
 }
 
-// empty saves the document with what is done taken off its list. If somebody else changed it, they
-// saw the list and do it too: that is no error.
+// empty saves the document with what is done taken off its list.
 func (l *Ledger) empty(ctx context.Context, d *Document, v store.Version, done carried) error {
 	if !done.any() {
 		return nil
@@ -99,9 +98,7 @@ func (l *Ledger) empty(ctx context.Context, d *Document, v store.Version, done c
 		return err
 	}
 	done.apply(next)
-	if _, err = l.saveDocument(ctx, next, v); errors.Is(err, store.ErrConflict) {
-		return nil
-	}
+	_, err = l.saveDocument(ctx, next, v)
 	return err
 }
 

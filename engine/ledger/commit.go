@@ -37,15 +37,16 @@ func (s *Lease) Commit(ctx context.Context, c Commit) error {
 	if s.committed || s.ended || len(c.Outputs) != len(s.prepared) {
 		return fmt.Errorf("batch %s: commit of %d outputs where %d are prepared", s.request.Batch.Name(), len(c.Outputs), len(s.prepared))
 	}
+	if err := s.lookUpAll(c); err != nil {
+		return err
+	}
 	if !s.ledger.cfg.Fast {
 		for _, name := range sortedKeys(s.prepared) {
 			if err := s.syncStaging(s.prepared[name], c.Outputs[name].Claims); err != nil {
 				return err
 			}
 		}
-	}
-	for name := range s.prepared {
-		if err := s.lookUp(name, c.Outputs[name].Claims); err != nil {
+		if err := s.lookUpAll(c); err != nil { // syncing takes its time
 			return err
 		}
 	}
@@ -103,6 +104,15 @@ func (s *Lease) claimsPresent() map[string]bool {
 		}
 	}
 	return present
+}
+
+func (s *Lease) lookUpAll(c Commit) error {
+	for _, name := range sortedKeys(s.prepared) {
+		if err := s.lookUp(name, c.Outputs[name].Claims); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lookUp compares what is claimed with what is staged: a file that is gone would be missing, and one

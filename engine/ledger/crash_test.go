@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
@@ -34,30 +35,36 @@ type scenario struct {
 	run    job
 	old    []string // what readers see if the run did not commit
 	new    []string // and if it did
+	disk   bool     // the output is on another disk than the ledger, and so is the staging
 }
 
 func scenarios() []scenario {
 	day1, day2 := batch("2026-01-01"), batch("2026-01-02")
 	first := job{batch: day1, rows: []string{"1a", "1b"}}
 	return []scenario{
-		{"first append", nil, first, nil, []string{"1a", "1b"}},
-		{"second append", []job{first}, job{batch: day2, rows: []string{"2a", "2b"}}, []string{"1a", "1b"}, []string{"1a", "1b", "2a", "2b"}},
-		{"rerun", []job{first}, job{batch: day1, rows: []string{"1a", "1c"}, rerun: true}, []string{"1a", "1b"}, []string{"1a", "1c"}},
+		{"first append", nil, first, nil, []string{"1a", "1b"}, false},
+		{"second append", []job{first}, job{batch: day2, rows: []string{"2a", "2b"}}, []string{"1a", "1b"}, []string{"1a", "1b", "2a", "2b"}, false},
+		{"rerun", []job{first}, job{batch: day1, rows: []string{"1a", "1c"}, rerun: true}, []string{"1a", "1b"}, []string{"1a", "1c"}, false},
+		{"first append on another disk", nil, first, nil, []string{"1a", "1b"}, true},
 	}
 }
 
 // setUp makes the world as it was before the run, with files in it that are nobody's business.
 func (sc scenario) setUp(t *testing.T) (*world, func()) {
 	w := newWorld(t)
+	if sc.disk {
+		w.lake = filepath.Join(w.otherDisk(), "lake", "orders")
+		w.must(os.MkdirAll(filepath.Dir(w.lake), 0o777))
+	}
 	for _, j := range sc.before {
 		w.must(w.once(w.open(nil), j))
 	}
 	strangers := map[string]string{
-		filepath.Join(w.dir, "lake", "stranger.txt"):                       "s",
-		filepath.Join(w.dir, ".ubunye", "staging", "r", "k", "o", "stray"): "s",
-		filepath.Join(w.dir, "lake", "_ubunye-0123456789ab", "x.staged"):   "s",
+		filepath.Join(filepath.Dir(w.lake), "stranger.txt"):                     "s",
+		filepath.Join(filepath.Dir(w.lake), "_ubunye-0123456789ab", "x.staged"): "s",
 	}
 	if len(sc.before) > 0 {
+		strangers[filepath.Join(w.dir, ".ubunye", "staging", "r", "k", "o", "stray")] = "s"
 		strangers[filepath.Join(w.lake, "p=0", "part-like.csv")] = "s"
 		strangers[filepath.Join(w.lake, "_ubunye-0123456789ab", "x.staged")] = "s"
 	}
@@ -81,26 +88,31 @@ func (sc scenario) setUp(t *testing.T) (*world, func()) {
 // are there (I3); strangers' files stay. Then the next clean run lands the batch once.
 func TestI6_StoppedAtEveryOperation(t *testing.T) {
 	for _, sc := range scenarios() {
-		w, _ := sc.setUp(t)
-		trace := &fsops.Trace{}
-		w.must(w.once(w.open(trace), sc.run))
-		w.wantRows(sc.name, sc.new...)
-		n := int64(len(trace.Ops()))
-		t.Logf("%s: %d operations", sc.name, n)
-		if n < 25 {
-			t.Fatalf("only %d operations were seen", n)
-		}
-		for k := int64(1); k <= n+1; k++ {
-			for kind, hook := range map[string]fsops.Hook{
-				"kill":   killed{at: k},
-				"enospc": &fsops.Fault{Kind: fsops.NoRoom, At: k},
-				"full":   full{from: k},
-				"lost":   &fsops.Fault{Kind: fsops.Lost, At: k},
-			} {
-				t.Run(fmt.Sprintf("%s/%s/%d", sc.name, kind, k), func(t *testing.T) {
-					sc.stopped(t, hook, k > n)
-				})
-			}
+		t.Run(sc.name, sc.stoppedEverywhere)
+	}
+}
+
+func (sc scenario) stoppedEverywhere(t *testing.T) {
+	w, _ := sc.setUp(t)
+	trace := &fsops.Trace{}
+	w.must(w.once(w.open(trace), sc.run))
+	w.wantRows(sc.name, sc.new...)
+	n := int64(len(trace.Ops()))
+	t.Logf("%d operations", n)
+	if n < 25 {
+		t.Fatalf("only %d operations were seen", n)
+	}
+	for k := int64(1); k <= n+1; k++ {
+		for kind, hook := range map[string]fsops.Hook{
+			"kill":   killed{at: k},
+			"enospc": &fsops.Fault{Kind: fsops.NoRoom, At: k},
+			"full":   full{from: k},
+			"lost":   &fsops.Fault{Kind: fsops.Lost, At: k},
+		} {
+			t.Run(fmt.Sprintf("%s/%d", kind, k), func(t *testing.T) {
+				t.Parallel()
+				sc.stopped(t, hook, k > n)
+			})
 		}
 	}
 }
@@ -111,16 +123,12 @@ type full struct{ from int64 }
 
 func (f full) Before(op fsops.Op) error {
 	if op.N >= f.from && (op.Kind == "create" || op.Kind == "write" || op.Kind == "mkdir") {
-		return &fsopsNoRoom{}
+		return syscall.ENOSPC
 	}
 	return nil
 }
 
 func (f full) After(fsops.Op, error) error { return nil }
-
-type fsopsNoRoom struct{}
-
-func (*fsopsNoRoom) Error() string { return "no space left on device" }
 
 func (sc scenario) stopped(t *testing.T, hook fsops.Hook, mustWork bool) {
 	w, strangers := sc.setUp(t)

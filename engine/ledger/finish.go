@@ -5,9 +5,11 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"github.com/ubunye-io/ubunye/engine/store"
 )
 
-// Finished work of earlier runs, as FinishCommitted reports it.
+// Completed is work of earlier runs that FinishCommitted carried out.
 type Completed struct {
 	Batch   Batch
 	Run     string // the run that had committed it; "" if only the staging of failed runs was removed
@@ -72,7 +74,9 @@ func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, er
 	}
 	done := l.carry(ctx, d)
 	if d.Holder == nil {
-		err = l.empty(ctx, d, v, done)
+		if err = l.empty(ctx, d, v, done); errors.Is(err, store.ErrConflict) {
+			err = nil // who changed it saw the list, and does it too
+		}
 	}
 	if !done.any() {
 		return nil, done.left, err

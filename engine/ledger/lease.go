@@ -31,6 +31,7 @@ type Lease struct {
 	prepared  map[string]preparedOutput
 	committed bool
 	ended     bool
+	clean     bool // no document names anything of it any more
 }
 
 // Batch returns the batch that is held.
@@ -62,7 +63,6 @@ func (s *Lease) save(ctx context.Context, step string, change func(*Document)) e
 			s.doc, s.version = d, next
 			return nil
 		case errors.Is(err, store.ErrUnknown):
-			s.run.leaves()
 			unknown = append(unknown, next.ID)
 		case !errors.Is(err, store.ErrConflict) && len(unknown) > 0:
 			return s.unknown(step, err)
@@ -94,7 +94,6 @@ func (s *Lease) saveError(step string, err error) error {
 // unknown ends the lease without touching anything (I8).
 func (s *Lease) unknown(step string, err error) error {
 	s.ended = true
-	s.run.leaves()
 	if err == nil {
 		err = store.ErrUnknown
 	}
@@ -106,7 +105,6 @@ func (s *Lease) unknown(step string, err error) error {
 // batch is this run's after all.
 func (s *Lease) lost(ctx context.Context, now *Document, v store.Version) error {
 	s.ended = true
-	s.run.leaves()
 	err := &LostError{Batch: s.request.Batch, Document: v.Path}
 	if now.Holder != nil {
 		err.By = now.Holder.Run
@@ -169,10 +167,7 @@ func (s *Lease) Release(ctx context.Context) error {
 		return fmt.Errorf("batch %s: release after prepare", s.request.Batch.Name())
 	}
 	err := s.save(ctx, "release", func(d *Document) { d.Holder = nil })
-	s.ended = true
-	if err != nil {
-		s.run.leaves()
-	}
+	s.ended, s.clean = true, err == nil
 	return err
 }
 
@@ -198,7 +193,6 @@ func (s *Lease) Fail(ctx context.Context, reason string) error {
 	}
 	s.ended = true
 	if err != nil {
-		s.run.leaves()
 		return err
 	}
 	if done, err := s.mop(ctx); err != nil || len(done.left) > 0 {
@@ -228,12 +222,20 @@ func (s *Lease) dropOwn(ctx context.Context) bool {
 }
 
 // mop carries out the list that the last save of this run wrote, and empties it. Nobody holds the
-// batch then; whoever changes the document meanwhile has seen the list and does it as well.
+// batch then. Who changed the document meanwhile has seen the list and does it as well, so that is no
+// error; what this run could not do counts only if the document still says so.
 func (s *Lease) mop(ctx context.Context) (carried, error) {
 	done := s.ledger.carry(ctx, s.doc)
 	err := s.ledger.empty(ctx, s.doc, s.version, done)
-	if len(done.left) > 0 || err != nil {
-		s.run.leaves()
+	if errors.Is(err, store.ErrConflict) {
+		var now *Document
+		if now, _, err = s.ledger.load(ctx, s.request.Batch); err == nil {
+			done.missing = 0
+			done.left = slices.DeleteFunc(done.left, func(l Left) bool {
+				return !slices.ContainsFunc(now.Todo, func(e Entry) bool { return entryID(e) == entryID(l.Entry) })
+			})
+		}
 	}
+	s.clean = err == nil && len(done.left) == 0
 	return done, err
 }

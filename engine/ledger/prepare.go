@@ -185,18 +185,16 @@ type marker struct {
 // been dropped, its mkdir below it must fail.
 func (s *Lease) makeStaging(p preparedOutput) error {
 	fsys := s.ledger.fs
-	err := fsys.Mkdir(p.staging, 0o777)
-	for range 4 { // another task of this run may remove the folders between, when it finds them empty
-		if !errors.Is(err, fs.ErrNotExist) || !p.inLedger() {
-			break
-		}
-		for _, dir := range []string{filepath.Dir(filepath.Dir(p.staging)), filepath.Dir(p.staging)} {
-			if err = fsys.Mkdir(dir, 0o777); errors.Is(err, fs.ErrExist) {
-				err = nil
-			}
+	var err error
+	for range 4 { // another task of this run removes the folders above when it finds them empty
+		if p.inLedger() {
+			err = s.ledger.makeBelow(s.ledger.sub(stagingFolder), filepath.Dir(p.staging))
 		}
 		if err == nil {
 			err = fsys.Mkdir(p.staging, 0o777)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
 		}
 	}
 	if err == nil {

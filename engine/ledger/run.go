@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,8 +31,8 @@ type Run struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	mu   sync.Mutex
-	left bool // something of this run may still be named by a document
+	mu     sync.Mutex
+	leases []*Lease // every one that was taken, or may have been
 }
 
 // Begin begins a run: it makes the ledger if it is not there, writes the run's record, durably, and
@@ -98,10 +99,17 @@ func (r *Run) storeNow() time.Time {
 	return beat.Add(r.heart.sinceLast())
 }
 
-func (r *Run) leaves() {
+func (r *Run) remember(s *Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.left = true
+	r.leases = append(r.leases, s)
+}
+
+// leaves tells whether a document may still name something of this run.
+func (r *Run) leaves() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.leases, func(s *Lease) bool { return !s.clean })
 }
 
 // End stops the heartbeat. The record is removed if the run succeeded or was refused and no document
@@ -110,10 +118,7 @@ func (r *Run) leaves() {
 func (r *Run) End(ctx context.Context, status Status) error {
 	r.heart.stop()
 	r.cancel(context.Canceled)
-	r.mu.Lock()
-	left := r.left
-	r.mu.Unlock()
-	if (status == Succeeded || status == Refused) && !left {
+	if (status == Succeeded || status == Refused) && !r.leaves() {
 		return r.forget()
 	}
 	r.record.Status = status

@@ -24,11 +24,22 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
+	dir := scratch(t)
+	return &world{t: t, dir: dir, lake: filepath.Join(dir, "lake", "orders")}
+}
+
+// scratch is a folder in memory where there is one: the tests make many thousand syncs, and assert
+// nothing that depends on the disk.
+func scratch(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "ubunye-ledger-")
 	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
-	return &world{t: t, dir: dir, lake: filepath.Join(dir, "lake", "orders")}
+	return dir
 }
 
 func (w *world) config(hook fsops.Hook) Config {

@@ -287,3 +287,40 @@ func TestAgeIsByTheStoresClock(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// What a save writes is durable when it returns: the contents before they get their name, the name,
+// and for a first save every folder above it, which another process may have made and not synced.
+func TestASaveIsDurable(t *testing.T) {
+	p := newPlace(t, nil)
+	trace := &fsops.Trace{}
+	s := p.Open(trace)
+	v, err := s.Save(context.Background(), "a/b", []byte("{}"), store.Version{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rel := func(path string) string { return strings.TrimPrefix(path, p.dir) }
+	var first []string
+	for _, op := range trace.Ops() {
+		switch op.Kind {
+		case "syncdir", "link", "mkdir":
+			first = append(first, op.Kind+" "+rel(op.Path+op.To))
+		case "sync":
+			first = append(first, "sync")
+		}
+		if op.Kind == "link" {
+			first[len(first)-1] = "link " + rel(op.To)
+		}
+	}
+	want := []string{
+		"mkdir /batches", "mkdir /batches/a", "mkdir /batches/a/b",
+		"syncdir /batches/a", "syncdir /batches", "syncdir ",
+		"sync", "link /batches/a/b/00000001.json", "syncdir /batches/a/b",
+	}
+	if !slices.Equal(first, want) {
+		t.Fatalf("got  %q\nwant %q", first, want)
+	}
+	_, err = p.Open(&fsops.Fault{Kind: fsops.NoRoom, At: 5}).Save(context.Background(), "a/b", []byte("{}"), v)
+	if !errors.Is(err, store.ErrUnknown) || !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the folder could not be synced: %v", err)
+	}
+}
