@@ -3,7 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
@@ -86,14 +90,22 @@ func (r *run) deliver(format, mode string, options map[string]string) (string, e
 	return string(class), nil
 }
 
-// openLedger opens the pipeline's ledger; that writes nothing.
+// openLedger opens the pipeline's ledger; that writes nothing. With the lease off it is a ledger of this
+// start alone, which goes with it: files are staged and landed as ever, but nothing is known before, nothing
+// is kept, and nobody finishes what is left.
 func (r *run) openLedger(ctx context.Context) error {
+	path := r.config.Ledger.Path
+	if r.options.LeaseOff {
+		path = filepath.Join(os.TempDir(), "ubunye-off-"+uuid.NewString())
+		r.warn("UBUNYE_RUN_LEASE=off: this run keeps no ledger: nothing keeps its batches from landing twice or in part")
+	}
 	l, err := ledger.Open(ctx, ledger.Config{
-		Path:      r.config.Ledger.Path,
+		Path:      path,
 		FS:        r.FS,
 		Heartbeat: r.config.Ledger.Heartbeat,
 		Timeout:   r.config.Ledger.Timeout,
 		Fast:      r.config.Durability == "fast",
+		Detached:  r.options.LeaseOff,
 	})
 	if err != nil {
 		return r.explain(err, "")

@@ -80,10 +80,27 @@ func (e *Engine) Run(ctx context.Context, o Options) (Result, error) {
 		result.Tasks = append(result.Tasks, done)
 	}
 	r.end(ctx, ended(problems))
+	if r.options.LeaseOff {
+		r.forgetLedger(problems)
+	}
 	if len(problems) > 0 {
 		return result, problems
 	}
 	return result, nil
+}
+
+// forgetLedger removes the ledger of a run with the lease off, unless something is committed that has not
+// all landed: then it holds what a person needs.
+func (r *run) forgetLedger(problems problem.List) {
+	for _, p := range problems {
+		if p.Code == problem.NotAllLanded || p.Code == problem.OutcomeUnknown {
+			r.warn("what has not landed is kept in " + r.ledger.Path())
+			return
+		}
+	}
+	if err := r.FS.RemoveAll(r.ledger.Path()); err != nil {
+		r.warn("the ledger of this run alone is left behind: " + err.Error())
+	}
 }
 
 // ended is the status that a run's record keeps after these problems.

@@ -16,35 +16,6 @@ import (
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
-func TestKeysAreThoseOfTheFormat(t *testing.T) {
-	for _, c := range []struct {
-		variables map[string]string
-		profile   string
-		want      string
-	}{
-		{map[string]string{"region": "eu", "dt": "2026-01-01"}, "", "648329bef7e5eb15"},
-		{map[string]string{"dt": "2026-01-01", "region": "eu"}, "prod", "1403f39ce07c983d"},
-	} {
-		b, err := NewBatch("sales", "clean_orders", c.variables, c.profile, true)
-		if err != nil || b.Key != c.want {
-			t.Errorf("%v %q: %s, %v, want %s", c.variables, c.profile, b.Key, err, c.want)
-		}
-	}
-	b, err := NewBatch("p", "t", map[string]string{"z": "a\"\\\n\x01<&>\u2028é", "a": ""}, "", true)
-	want := "{\"task\":\"p/t\",\"variables\":{\"a\":\"\",\"z\":\"a\\\"\\\\\\n\\u0001<&>\u2028é\"}}"
-	if err != nil || b.canonical() != want || !json.Valid([]byte(want)) {
-		t.Errorf("%s, %v, want %s", b.canonical(), err, want)
-	}
-	for _, bad := range []string{"", ".", "..", "a/b", "a\\b", strings.Repeat("x", 256)} {
-		if _, err := NewBatch(bad, "t", nil, "", true); err == nil {
-			t.Errorf("pipeline %q was taken", bad)
-		}
-	}
-	if _, err := NewBatch("p", "t", map[string]string{"x": "\xff"}, "", true); err == nil {
-		t.Error("a value that is not UTF-8 was taken")
-	}
-}
-
 func TestR01_ALiveBatchIsRefused(t *testing.T) {
 	w := newWorld(t)
 	holder, _ := w.begin(w.open(nil), Request{Batch: batch("d1")})
@@ -232,8 +203,8 @@ func TestR40_AFinishedBatchIsRefused(t *testing.T) {
 
 func TestR44_AnUnnamedBatchRunsEveryTime(t *testing.T) {
 	w := newWorld(t)
-	b, err := NewBatch("sales", "clean_orders", nil, "", false)
-	w.must(err)
+	b := batch("unnamed")
+	b.Variables, b.Named = nil, false
 	w.must(w.once(w.open(nil), job{batch: b, rows: []string{"1"}}))
 	w.must(w.once(w.open(nil), job{batch: b, rows: []string{"2"}}))
 	w.must(w.once(w.open(nil), job{batch: b, rows: []string{"3"}, rerun: true}))

@@ -123,7 +123,7 @@ func (w *work) locate() (targetFile, error) {
 		}
 		w.dirs[filepath.Dir(w.final(name))] = true
 	}
-	t, err := readTarget(w.base)
+	t, err := w.ledger.target(w.base)
 	if err == nil && t.Ledger != "" && t.Ledger != w.mine {
 		err = &TargetElsewhereError{Output: w.entry.Output, Path: filepath.Join(w.base, targetName), Ledger: t.Ledger, Mine: w.mine}
 	}

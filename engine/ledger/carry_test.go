@@ -423,8 +423,8 @@ func TestR63_LongNames(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("x", 240)
 	w.lake = filepath.Join(w.dir, long, long)
-	b, err := NewBatch(long, long, map[string]string{"dt": "1"}, "", true)
-	w.must(err)
+	b := batch("1")
+	b.Pipeline, b.Task = long, long
 	w.must(w.once(w.open(nil), job{batch: b, rows: []string{"1"}}))
 	w.wantRows("long names", "1")
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/store"
@@ -28,6 +29,7 @@ type Config struct {
 	Heartbeat time.Duration        // between two beats; 0: 30 s
 	Timeout   time.Duration        // without a beat for so long, a run may be judged dead; 0: 15 min
 	Fast      bool                 // data is not synced before the commit; the ledger always is
+	Detached  bool                 // output folders are neither claimed for this ledger nor refused as another's
 }
 
 // Ledger is a ledger's folder, opened. It may be used by several goroutines.
@@ -50,6 +52,9 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		return nil, err
 	}
 	path, _, err := resolve(abs)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return nil, &UnwritableError{Path: abs, Err: err} // there can be none
+	}
 	if err != nil {
 		return nil, &UnreadableError{Path: abs, Reason: err.Error(), Err: err}
 	}

@@ -102,7 +102,7 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 	if err != nil {
 		return p, &OutputUnwritableError{Output: spec.Name, Path: spec.Base, Err: err}
 	}
-	target, err := readTarget(base)
+	target, err := s.ledger.target(base)
 	if err != nil {
 		return p, err
 	}

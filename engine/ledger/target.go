@@ -22,6 +22,14 @@ type targetFile struct {
 	Ledger string `json:"ledger"`
 }
 
+// target reads the target file of a folder; a detached ledger looks at none.
+func (l *Ledger) target(base string) (targetFile, error) {
+	if l.cfg.Detached {
+		return targetFile{}, nil
+	}
+	return readTarget(base)
+}
+
 // readTarget reads the target file of a folder; zero if it has none.
 func readTarget(base string) (targetFile, error) {
 	var t targetFile
@@ -52,6 +60,9 @@ func (w *work) markTarget(staging string, t targetFile) (targetFile, error) {
 		return t, nil
 	}
 	mine := targetFile{ID: w.entry.Target, Ledger: w.mine}
+	if w.ledger.cfg.Detached {
+		return mine, nil
+	}
 	if is, err := there(staging); err != nil || !is {
 		return mine, err // everything had landed, and somebody took the file away since
 	}

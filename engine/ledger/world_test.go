@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,11 +61,8 @@ func (w *world) open(hook fsops.Hook) *Ledger {
 }
 
 func batch(dt string) Batch {
-	b, err := NewBatch("sales", "clean_orders", map[string]string{"dt": dt}, "", true)
-	if err != nil {
-		panic(err)
-	}
-	return b
+	sum := sha256.Sum256([]byte(dt))
+	return Batch{Pipeline: "sales", Task: "clean_orders", Variables: map[string]string{"dt": dt}, Key: hex.EncodeToString(sum[:8]), Named: true}
 }
 
 // job is one run of one batch with two staged files, in two folders.

@@ -1,11 +1,12 @@
 package plan
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/config"
 )
@@ -38,40 +39,49 @@ func batchOf(p *config.Pipeline, task string) Batch {
 }
 
 // key is the first 16 hex digits of the SHA-256 of the batch as canonical JSON: keys sorted by bytes, no
-// spaces, UTF-8 unescaped, values as text.
+// spaces, UTF-8 unescaped, values as text. Keys are part of the format of the ledger; they never change.
 func key(b Batch) string {
-	// Fields in the order of their names; maps are sorted by the encoder.
-	doc := struct {
-		Profile   string            `json:"profile,omitempty"`
-		Task      string            `json:"task"`
-		Variables map[string]string `json:"variables"`
-	}{b.Profile, b.Pipeline + "/" + b.Task, b.Variables}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(doc) // strings and a map of strings always encode
-	text := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	// The encoder escapes these two whatever it is told; canonical JSON does not.
-	text = unescape(text, `\u2028`, "\u2028")
-	text = unescape(text, `\u2029`, "\u2029")
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256([]byte(canonical(b)))
 	return hex.EncodeToString(sum[:8])
 }
 
-// unescape replaces an escape that is not itself the end of an escaped backslash.
-func unescape(text []byte, escape, char string) []byte {
-	var out []byte
-	for i := 0; i < len(text); i++ {
-		switch {
-		case bytes.HasPrefix(text[i:], []byte(escape)):
-			out = append(out, char...)
-			i += len(escape) - 1
-		case text[i] == '\\':
-			out = append(out, text[i], text[i+1])
-			i++
+func canonical(b Batch) string {
+	var s strings.Builder
+	s.WriteByte('{')
+	if b.Profile != "" {
+		s.WriteString(`"profile":` + jsonText(b.Profile) + ",")
+	}
+	s.WriteString(`"task":` + jsonText(b.Pipeline+"/"+b.Task) + `,"variables":{`)
+	for i, name := range slices.Sorted(maps.Keys(b.Variables)) {
+		if i > 0 {
+			s.WriteByte(',')
+		}
+		s.WriteString(jsonText(name) + ":" + jsonText(b.Variables[name]))
+	}
+	s.WriteString("}}")
+	return s.String()
+}
+
+// jsonText writes a JSON string with no more escapes than JSON demands (encoding/json escapes U+2028).
+func jsonText(text string) string {
+	var s strings.Builder
+	s.WriteByte('"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			s.WriteString(`\` + string(rune(c)))
+		case c == '\n':
+			s.WriteString(`\n`)
+		case c == '\r':
+			s.WriteString(`\r`)
+		case c == '\t':
+			s.WriteString(`\t`)
+		case c < 0x20:
+			fmt.Fprintf(&s, `\u%04x`, c)
 		default:
-			out = append(out, text[i])
+			s.WriteByte(c)
 		}
 	}
-	return out
+	s.WriteByte('"')
+	return s.String()
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -181,5 +182,14 @@ func TestProblems(t *testing.T) {
 				t.Errorf("\n got %s: %s\nwant %s: %s", list[0].Code, got, tt.code, tt.want)
 			}
 		})
+	}
+}
+
+// Canonical JSON escapes what JSON demands and nothing else.
+func TestCanonical(t *testing.T) {
+	b := Batch{Pipeline: "p", Task: "t", Variables: map[string]string{"z": "a\"\\\n\x01<&>\u2028é", "a": ""}}
+	want := "{\"task\":\"p/t\",\"variables\":{\"a\":\"\",\"z\":\"a\\\"\\\\\\n\\u0001<&>\u2028é\"}}"
+	if got := canonical(b); got != want || !json.Valid([]byte(got)) {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
