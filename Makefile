@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: help build plugins quickstart venv test check .FORCE
+.PHONY: help build plugins quickstart generate venv test check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -45,11 +45,17 @@ venv: .venv/made ## install the foreign readers that tests check with
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r e2e/requirements.txt
 	@touch $@
 
+generate: ## write what follows from the declaration of the pipeline file
+	$(GO) run ./engine/config/gen schema > .build/schema && mv .build/schema schemas/pipeline.schema.json
+	$(GO) run ./engine/config/gen reference > .build/reference && mv .build/reference docs/reference.md
+
 test: plugins bin/ubunye-fault venv ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout=20m ./...
 
 check: plugins ## formatting, vet and the rules of the source
 	@test -z "$$(gofmt -l cmd engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l cmd engine plugins e2e; exit 1; }
+	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
+	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) vet -tags fault ./engine/store/fsops ./cmd/ubunye
