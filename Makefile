@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: help build plugins quickstart generate venv test check .FORCE
+.PHONY: help build plugins quickstart generate venv test bench check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -52,8 +52,12 @@ generate: ## write what follows from the declaration of the pipeline file
 test: plugins bin/ubunye-fault venv ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout=20m ./...
 
+bench: build bin/ubunye-fault ## measure against bare DuckDB and write docs/bench.md
+	$(GO) build -trimpath -ldflags='-s -w' -o .build/peer ./bench/peer
+	$(GO) run ./bench
+
 check: plugins ## formatting, vet and the rules of the source
-	@test -z "$$(gofmt -l cmd engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l cmd engine plugins e2e; exit 1; }
+	@test -z "$$(gofmt -l bench cmd engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd engine plugins e2e; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
 	$(GO) mod tidy -diff
