@@ -26,14 +26,14 @@ type batch struct {
 // execute is the path of one batch, a call a step; steps 1 to 4 were done for the whole run. Whatever
 // fails before the commit leaves nothing to be seen: the staging is dropped and the batch given back.
 // From the commit on the batch is this run's and only forward leads out, so a wish to stop no longer counts.
-func (b *batch) execute(ctx context.Context) ([]OutputResult, error) {
+func (b *batch) execute(ctx context.Context) error {
 	defer b.close()
 	if err := b.prepare(ctx); err != nil {
-		return nil, b.giveUp(ctx, err)
+		return b.giveUp(ctx, err)
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := b.commit(ctx); err != nil {
-		return nil, b.giveUp(ctx, err)
+		return b.giveUp(ctx, err)
 	}
 	return b.land(ctx)
 }
@@ -104,20 +104,17 @@ func (b *batch) commit(ctx context.Context) error {
 }
 
 // land does step 10: what is committed becomes visible.
-func (b *batch) land(ctx context.Context) ([]OutputResult, error) {
+func (b *batch) land(ctx context.Context) error {
 	b.step("land")
 	if err := b.lease.Land(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	var results []OutputResult
 	for _, t := range b.task.Targets {
 		o := b.staged[t.Name]
-		results = append(results, OutputResult{Output: t.Name, Path: t.Written, Class: t.Class, Rows: o.Rows, Files: o.Files, Bytes: o.Bytes,
-			Replaced: b.replaces[t.Name].Files})
-		b.emit(Event{Kind: OutputLanded, Task: b.task.Name, Output: t.Name, Path: t.Written, Class: t.Class,
-			Rows: o.Rows, Files: o.Files, Bytes: o.Bytes})
+		b.emit(Event{Kind: OutputLanded, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
+			Rows: o.Rows, Files: o.Files, Bytes: o.Bytes, Replaced: b.replaces[t.Name].Files})
 	}
-	return results, nil
+	return nil
 }
 
 // close gives back what the steps opened. It may be called again.

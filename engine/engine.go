@@ -52,7 +52,7 @@ func (e *Engine) load(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Engine: e, options: o, config: pipeline, started: e.Now()}
+	r := &run{Engine: e, options: o, config: pipeline}
 	if err := r.openWriters(); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ type Event struct {
 	Rows     int64
 	Bytes    int64
 	Files    int64
+	Replaced int64 // files of the batch's earlier commit that went
 	Duration time.Duration
 }
 

@@ -12,6 +12,8 @@ func (a *app) tell(e engine.Event) {
 	switch e.Kind {
 	case engine.TaskStarted:
 		fmt.Fprintf(a.stderr, "%s: started\n", label(e))
+	case engine.OutputLanded:
+		a.printLanded(e)
 	case engine.TaskFinished:
 		fmt.Fprintf(a.stderr, "%s: done in %s\n", label(e), took(e.Duration))
 	case engine.TaskFailed:
@@ -27,6 +29,16 @@ func (a *app) tell(e engine.Event) {
 	case engine.PluginLog:
 		fmt.Fprintf(a.stderr, "%s says: %s\n", e.Path, e.Message)
 	}
+}
+
+// printLanded prints the result: what landed, on stdout, when it has.
+func (a *app) printLanded(e engine.Event) {
+	replaced := ""
+	if e.Replaced > 0 {
+		replaced = ", replacing " + count(e.Replaced, "file")
+	}
+	fmt.Fprintf(a.stdout, "%s.%s: %s in %s (%s) landed in %s%s\n", e.Task, e.Output,
+		count(e.Rows, "row"), count(e.Files, "file"), size(e.Bytes), e.Path, replaced)
 }
 
 func label(e engine.Event) string {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ubunye-io/ubunye/engine"
@@ -15,28 +13,12 @@ func (a *app) runCommand() *cobra.Command {
 			if err := rerun.apply(&o); err != nil {
 				return err
 			}
-			result, err := e.Run(cmd.Context(), o)
-			a.printResult(result)
-			return err
+			return e.Run(cmd.Context(), o)
 		})
 	cmd.Long = `Run holds the batches of all tasks, or refuses in one line; then it runs the tasks. A batch is a task
 and its variables. A finished batch of a task that appends is refused, unless --rerun says that it is
 to be replaced.`
 	return cmd
-}
-
-// printResult prints a line an output on stdout.
-func (a *app) printResult(r engine.Result) {
-	for _, t := range r.Tasks {
-		for _, o := range t.Outputs {
-			replaced := ""
-			if o.Replaced > 0 {
-				replaced = ", replacing " + count(o.Replaced, "file")
-			}
-			fmt.Fprintf(a.stdout, "%s.%s: %s in %s (%s) landed in %s%s\n", t.Task, o.Output,
-				count(o.Rows, "row"), count(o.Files, "file"), size(o.Bytes), o.Path, replaced)
-		}
-	}
 }
 
 // rerunFlag is --rerun[=anyway].
