@@ -71,7 +71,9 @@ func (l *Ledger) dropStaging(staging string) error {
 	}
 	if is {
 		if err := l.ours(staging); err != nil {
-			return err
+			if is, lookErr := there(staging); is || lookErr != nil { // else another process was faster
+				return err
+			}
 		}
 		if err := l.removeAll(dropped); err != nil { // of an earlier try
 			return err
