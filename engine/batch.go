@@ -7,6 +7,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
@@ -63,7 +64,7 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 	defer stop()
 	if err := b.lease.Fail(ctx, cause.Error()); err != nil {
-		b.emit(Event{Kind: Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
+		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
 	}
 	return cause
 }
@@ -111,8 +112,8 @@ func (b *batch) land(ctx context.Context) error {
 	}
 	for _, t := range b.task.Targets {
 		o := b.staged[t.Name]
-		b.emit(Event{Kind: OutputLanded, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
-			Rows: o.Rows, Files: o.Files, Bytes: o.Bytes, Replaced: b.replaces[t.Name].Files})
+		b.emit(report.Event{Kind: report.OutputLanded, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
+			Rows: number(o.Rows), Files: number(o.Files), Bytes: number(o.Bytes), Replaced: b.replaces[t.Name].Files})
 	}
 	return nil
 }

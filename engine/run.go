@@ -9,6 +9,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
@@ -41,7 +42,7 @@ func (e *Engine) Run(ctx context.Context, o Options) error {
 	if err := r.lease(ctx); err != nil {
 		return err
 	}
-	r.emit(Event{Kind: RunStarted, Message: r.config.Name})
+	r.emit(report.Event{Kind: report.RunStarted, Message: r.config.Name})
 	problems := r.tasks()
 	r.end(ctx, ended(problems))
 	if r.options.LeaseOff {
@@ -139,7 +140,7 @@ func (r *run) end(ctx context.Context, status ledger.Status) {
 	}
 }
 
-func (r *run) warn(text string) { r.emit(Event{Kind: Warning, Message: text}) }
+func (r *run) warn(text string) { r.emit(report.Event{Kind: report.Warning, Message: text}) }
 
 // finishCommitted carries out what earlier runs of the pipeline had committed and not landed.
 func (r *run) finishCommitted(ctx context.Context) error {
@@ -148,7 +149,7 @@ func (r *run) finishCommitted(ctx context.Context) error {
 		return r.explain(told(ctx, err), "")
 	}
 	for _, d := range done {
-		r.emit(Event{Kind: WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Reason: d.Run, Files: int64(d.Landed)})
+		r.emit(report.Event{Kind: report.WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Files: number(d.Landed)})
 		if d.Missing > 0 {
 			r.warn(fmt.Sprintf("batch %s of task %s: %d files that run %s had committed are neither staged nor landed; somebody moved or removed them",
 				ledgerBatchText(d.Batch), d.Batch.Task, d.Missing, d.Run))
@@ -207,17 +208,19 @@ func ledgerBatch(b plan.Batch) ledger.Batch {
 // task runs one task and tells how it went.
 func (r *run) task(ctx context.Context, t plan.Task, lease *ledger.Lease) problem.List {
 	started := r.Now()
-	r.emit(Event{Kind: TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
+	r.emit(report.Event{Kind: report.TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
 	b := &batch{run: r, task: t, lease: lease}
 	err := b.execute(ctx)
-	took := r.Now().Sub(started)
+	took := r.Now().Sub(started).Seconds()
 	if err == nil {
-		r.emit(Event{Kind: TaskFinished, Task: t.Name, Batch: batchText(t.Batch), Duration: took})
+		r.emit(report.Event{Kind: report.TaskFinished, Task: t.Name, Batch: batchText(t.Batch), Duration: took})
 		return nil
 	}
 	problems := r.explain(err, t.Name)
 	for _, p := range problems {
-		r.emit(Event{Kind: TaskFailed, Task: t.Name, Batch: batchText(t.Batch), Reason: string(p.Code), Message: p.Error(), Duration: took})
+		failed := report.Of(report.TaskFailed, p)
+		failed.Task, failed.Batch, failed.Duration = t.Name, batchText(t.Batch), took
+		r.emit(failed)
 	}
 	return problems
 }

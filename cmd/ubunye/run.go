@@ -4,12 +4,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ubunye-io/ubunye/engine"
+	"github.com/ubunye-io/ubunye/engine/report"
 )
 
 func (a *app) runCommand() *cobra.Command {
 	var rerun rerunFlag
-	cmd := a.pipelineCommand("run -c FILE", "Run a pipeline: each of its batches lands once", rerun.add,
+	var asJSON, quiet bool
+	flags := func(cmd *cobra.Command) {
+		rerun.add(cmd)
+		cmd.Flags().BoolVar(&asJSON, "json", false, "print one event a line on stdout, as JSON")
+		cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print warnings and problems only")
+		cmd.MarkFlagsMutuallyExclusive("json", "quiet")
+	}
+	cmd := a.pipelineCommand("run -c FILE", "Run a pipeline: each of its batches lands once", flags,
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
+			switch {
+			case asJSON:
+				a.reporter = &report.JSON{Out: a.stdout}
+			case quiet:
+				a.reporter = &report.Plain{Out: a.stdout, Err: a.stderr, Quiet: true}
+			}
 			if err := rerun.apply(&o); err != nil {
 				return err
 			}
