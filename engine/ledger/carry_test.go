@@ -502,7 +502,7 @@ func TestOnlyStagingFoldersAreDropped(t *testing.T) {
 	for _, dir := range []string{w.lake, filepath.Join(w.lake, "p=0"), l.sub("runs"), l.sub("staging"), l.sub("staging", "x"), inLake} {
 		w.must(os.MkdirAll(dir, 0o777))
 		w.must(os.WriteFile(filepath.Join(dir, "theirs"), nil, 0o666))
-		if err := l.dropStaging(dir); err == nil {
+		if err := l.dropStaging(dir, nil); err == nil {
 			t.Errorf("%s was dropped", dir)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "theirs")); err != nil {
@@ -510,12 +510,12 @@ func TestOnlyStagingFoldersAreDropped(t *testing.T) {
 		}
 	}
 	w.must(os.WriteFile(filepath.Join(inLake, stagingMarker), []byte(`{"ledger":"another"}`), 0o666))
-	if err := l.dropStaging(inLake); err == nil {
+	if err := l.dropStaging(inLake, nil); err == nil {
 		t.Error("another ledger's staging was dropped")
 	}
 	w.must(os.WriteFile(filepath.Join(inLake, stagingMarker), must(json.Marshal(marker{Ledger: must(l.id())})), 0o666))
-	w.must(l.dropStaging(inLake))
-	w.must(l.dropStaging(inLake))
+	w.must(l.dropStaging(inLake, nil))
+	w.must(l.dropStaging(inLake, nil))
 	for _, name := range []string{"../../x", "/etc/passwd"} {
 		w.change(batch("d1"), func(d *Document) {
 			d.Todo = []Entry{{Do: Remove, Run: "r", Base: d.Finished.Outputs["clean"].Base, Names: []string{name}}}

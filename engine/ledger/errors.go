@@ -176,6 +176,18 @@ func (e *OutputUnwritableError) Error() string {
 }
 func (e *OutputUnwritableError) Unwrap() error { return e.Err }
 
+// ReplaceError is an output folder that could not be replaced, or not all of it: Lease.Replaced tells.
+type ReplaceError struct {
+	Output string
+	Path   string // the output folder
+	Err    error
+}
+
+func (e *ReplaceError) Error() string {
+	return fmt.Sprintf("the folder %s could not be replaced: %v", e.Path, e.Err)
+}
+func (e *ReplaceError) Unwrap() error { return e.Err }
+
 // TargetElsewhereError is an output folder that belongs to another ledger.
 type TargetElsewhereError struct {
 	Output string

@@ -16,6 +16,7 @@ type Completed struct {
 	Landed  int    // files at their final names
 	Removed int    // files of the batch that it replaced
 	Missing int    // files that were neither staged nor landed: somebody moved or removed them
+	Kept    []Kept // what runs that did not commit had replaced, as was found when their staging was removed
 }
 
 // FinishCommitted carries out the to-do lists of every batch that a run record of the pipeline names,
@@ -81,7 +82,7 @@ func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, er
 	if !done.any() {
 		return nil, done.left, err
 	}
-	c := &Completed{Batch: d.Batch, Landed: done.landed, Removed: done.removed, Missing: done.missing}
+	c := &Completed{Batch: d.Batch, Landed: done.landed, Removed: done.removed, Missing: done.missing, Kept: done.kept}
 	if d.Finished != nil && d.landsFor(d.Finished.Run) {
 		c.Run = d.Finished.Run
 	}

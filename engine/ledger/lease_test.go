@@ -38,9 +38,7 @@ func TestI1_NothingIsVisibleBeforeTheCommit(t *testing.T) {
 // takeover makes another run the holder, as judging this one dead would.
 func (w *world) takeover(b Batch) {
 	w.change(b, func(d *Document) {
-		for name, out := range d.Outputs {
-			d.Todo = append(d.Todo, Entry{Do: Drop, Run: d.Holder.Run, Output: name, Base: out.Base, Staging: out.Staging})
-		}
+		d.Todo = append(d.Todo, drops(d, d.Holder.Run)...)
 		d.Outputs, d.Epoch = nil, d.Epoch+1
 		d.Holder = &Holder{Run: "20260101T000000Z-00000000"}
 	})

@@ -47,8 +47,10 @@ type Record struct {
 
 // Target is a place that a run writes to.
 type Target struct {
-	Path string `json:"path"` // real path of a folder, or a table
-	Adds bool   `json:"adds"` // false: it replaces what is there
+	Path  string `json:"path"`            // real path of a folder, or a table
+	ID    string `json:"id,omitempty"`    // of the folder's target file, if it has one
+	Adds  bool   `json:"adds"`            // false: it replaces what is there
+	Parts bool   `json:"parts,omitempty"` // it replaces folders in it, not the folder itself
 }
 
 // MarshalJSON upholds json.Marshaler.

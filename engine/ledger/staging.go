@@ -21,7 +21,7 @@ type StagedFile struct {
 
 // Staging returns the absolute path of the folder that an output is staged in. Files there are named
 // <final name>.staged; folders below it are made one at a time.
-func (s *Lease) Staging(output string) string { return s.prepared[output].staging }
+func (s *Lease) Staging(output string) string { return s.prepared[output].data() }
 
 // Staged lists what an output's staging folder holds, sorted. What is found there counts, not what a
 // writer reports (I5). Anything but plain files with staged names is a *StagedError.
@@ -31,8 +31,9 @@ func (s *Lease) Staged(output string) ([]StagedFile, error) {
 		return nil, fmt.Errorf("batch %s: output %s was not prepared", s.request.Batch.Name(), output)
 	}
 	var files []StagedFile
-	err := filepath.WalkDir(p.staging, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path == filepath.Join(p.staging, stagingMarker) {
+	root := p.data()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path == filepath.Join(root, stagingMarker) {
 			return err
 		}
 		name, staged := strings.CutSuffix(d.Name(), stagedSuffix)
@@ -48,23 +49,27 @@ func (s *Lease) Staged(output string) ([]StagedFile, error) {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(p.staging, path)
+		rel, err := filepath.Rel(root, path)
 		files = append(files, StagedFile{Name: filepath.ToSlash(strings.TrimSuffix(rel, stagedSuffix)), Bytes: info.Size()})
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &StagedError{Output: output, Path: p.staging, Reason: "the staging folder, or a file in it, is gone"}
+		return nil, &StagedError{Output: output, Path: root, Reason: "the staging folder, or a file in it, is gone"}
 	}
 	slices.SortFunc(files, func(a, b StagedFile) int { return cmp.Compare(a.Name, b.Name) })
 	return files, err
 }
 
-var stagingName = regexp.MustCompile(`^_ubunye-[0-9a-f]{12}$`)
+// stagingName is that of a staging folder inside an output, or beside one that is replaced.
+var stagingName = regexp.MustCompile(`^(_ubunye-[0-9a-f]{12}|\.[0-9a-f]{12}\.ubunye)$`)
 
-// dropStaging removes a staging folder: it is renamed first, always, so that a paused owner's rename
-// or mkdir below the old name fails; then looked into; then removed. Either name absent is fine.
-func (l *Ledger) dropStaging(staging string) error {
-	dropped := staging + ".drop"
+const droppedSuffix = ".drop"
+
+// dropStaging removes a staging folder: it is grabbed first, always, by a rename, so that a paused
+// owner's exchange, rename or mkdir below the old name fails; then looked into; then removed. Either
+// name absent is fine. look may be nil; an error of it leaves the folder as it is, grabbed.
+func (l *Ledger) dropStaging(staging string, look func(grabbed string) error) error {
+	dropped := staging + droppedSuffix
 	is, err := there(staging)
 	if err != nil {
 		return err
@@ -75,7 +80,7 @@ func (l *Ledger) dropStaging(staging string) error {
 				return err
 			}
 		}
-		if err := l.removeAll(dropped); err != nil { // of an earlier try
+		if err := l.clear(dropped, look); err != nil { // of an earlier try
 			return err
 		}
 		if err := l.fs.Rename(staging, dropped); err != nil {
@@ -84,11 +89,25 @@ func (l *Ledger) dropStaging(staging string) error {
 			}
 		}
 	}
-	if err := l.removeAll(dropped); err != nil {
+	if err := l.clear(dropped, look); err != nil {
 		return err
 	}
 	l.tidy(staging)
 	return nil
+}
+
+// clear looks into a grabbed folder and removes it.
+func (l *Ledger) clear(dropped string, look func(string) error) error {
+	is, err := there(dropped)
+	if err != nil || !is {
+		return err
+	}
+	if look != nil {
+		if err := look(dropped); err != nil {
+			return err
+		}
+	}
+	return l.removeAll(dropped)
 }
 
 // removeAll tries twice: an answer may be lost.
