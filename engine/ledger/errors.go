@@ -36,6 +36,29 @@ func (e *HeldError) Error() string {
 		e.Holder.Host, e.Holder.PID, e.Holder.Since.UTC().Format(time.RFC3339))
 }
 
+// TargetHeldError is an output that another run writes too, whatever its batch, where one of the two
+// replaces what is there. Nothing was changed.
+type TargetHeldError struct {
+	Path   string // of the output
+	Other  Record
+	Age    time.Duration // since its last heartbeat
+	Asking bool          // it has not staged anything yet; it came first
+	Gone   bool          // it has ended, and still holds Batch
+	Batch  Batch
+}
+
+func (e *TargetHeldError) Error() string {
+	return fmt.Sprintf("run %s (%s, process %d, since %s) writes to %s too", e.Other.Run, e.Other.Host, e.Other.PID,
+		e.Other.Since.UTC().Format(time.RFC3339), e.Path)
+}
+
+// TargetTwiceError is one folder that a run would write to by two paths, of which one replaces it.
+type TargetTwiceError struct{ Path, Other string }
+
+func (e *TargetTwiceError) Error() string {
+	return fmt.Sprintf("%s and %s are one folder, or lie in one another, and one of the two outputs replaces it", e.Path, e.Other)
+}
+
 // FinishedError is a named batch that was committed before and would be appended twice.
 type FinishedError struct {
 	Batch    Batch

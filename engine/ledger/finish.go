@@ -19,13 +19,13 @@ type Completed struct {
 	Kept    []Kept // what runs that did not commit had replaced, as was found when their staging was removed
 }
 
-// FinishCommitted carries out the to-do lists of every batch that a run record of the pipeline names,
-// whatever the run's status. That needs no judgement: what is committed must land, and doing it twice,
+// FinishCommitted carries out the to-do lists of every batch that a run record of the pipeline names, or one
+// of a run with a target in the same place, whatever the run's status. That needs no judgement: what is committed must land, and doing it twice,
 // or while another process does it, is safe. A list is emptied only where nobody holds the batch.
 //
 // What cannot be carried out is returned as left; so is a record or a document that cannot be read,
 // with an *UnreadableError. The error is nil unless the records could not be listed.
-func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string) ([]Completed, []Left, error) {
+func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string, targets ...Target) ([]Completed, []Left, error) {
 	records, bad, err := l.records()
 	if err != nil {
 		return nil, nil, err
@@ -35,8 +35,9 @@ func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string) ([]Comple
 		left = append(left, Left{Path: e.Path, Err: e})
 	}
 	batches := map[string]Batch{}
+	targets = l.realTargets(targets)
 	for _, r := range records {
-		if r.of(pipeline) {
+		if r.of(pipeline) || r.meets(targets) {
 			for _, b := range r.Batches {
 				batches[b.Name()] = b
 			}

@@ -205,7 +205,7 @@ func (sc replacing) stopped(t *testing.T, hook fsops.Hook, mustWork bool) {
 	if _, kill := hook.(killed); kill {
 		all = all[1:] // up to the kill a reader saw what the run without one showed
 	}
-	err := w.once(w.open(all), sc.run)
+	err := w.once(w.mortal(all), sc.run)
 	if mustWork && err != nil && !sc.run.fails {
 		t.Fatal(err)
 	}

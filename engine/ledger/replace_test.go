@@ -211,7 +211,7 @@ func TestR65_APausedRunMakesNoExchangeAfterTheGrab(t *testing.T) {
 			}}
 			j := whole
 			j.mode = c.mode
-			err := w.once(w.open(append(hooks{paused}, c.more...)), j)
+			err := w.once(w.mortal(append(hooks{paused}, c.more...)), j)
 			if !taken || err == nil {
 				t.Fatalf("taken %v, error %v", taken, err)
 			}

@@ -60,6 +60,17 @@ func (w *world) open(hook fsops.Hook) *Ledger {
 	return l
 }
 
+// mortal opens the ledger as a process that is gone when anybody looks.
+func (w *world) mortal(hook fsops.Hook) *Ledger {
+	w.t.Helper()
+	c := w.config(hook)
+	c.Identity = ThisProcess()
+	c.Identity.PID, c.Identity.Started = 1<<22, "1" // beyond the highest pid there can be
+	l, err := Open(context.Background(), c)
+	w.must(err)
+	return l
+}
+
 func batch(dt string) Batch {
 	sum := sha256.Sum256([]byte(dt))
 	return Batch{Pipeline: "sales", Task: "clean_orders", Variables: map[string]string{"dt": dt}, Key: hex.EncodeToString(sum[:8]), Named: true}
