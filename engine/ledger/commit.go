@@ -18,6 +18,7 @@ type Commit struct {
 	Config  string          // hash of the task's configuration
 	Inputs  json.RawMessage // fingerprint of what was read
 	Outputs map[string]Result
+	Skipped map[string]string // outputs that were not written, to their folders: what the last commit says of them stays
 }
 
 // Result is what an output holds.
@@ -105,9 +106,18 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 		}
 		d.Todo = append(d.Todo, e)
 	}
+	for name, base := range c.Skipped {
+		f.Outputs[name] = FinishedOutput{Class: Claims, Base: s.ledger.place(base), Claims: []string{}}
+		if replaced != nil && replaced.Outputs[name].Class != "" {
+			f.Outputs[name] = replaced.Outputs[name]
+		}
+	}
 	if replaced != nil && s.request.Rerun && d.Batch.Named {
 		for _, name := range sortedKeys(replaced.Outputs) {
 			out := replaced.Outputs[name]
+			if _, skipped := c.Skipped[name]; skipped {
+				continue
+			}
 			names := slices.DeleteFunc(slices.Clone(out.Claims), func(claim string) bool { return !present[path.Join(name, claim)] })
 			if out.Class == Claims && len(names) > 0 {
 				d.Todo = append(d.Todo, Entry{Do: Remove, Run: replaced.Run, Output: name, Base: out.Base, Target: out.Target, Names: names})
