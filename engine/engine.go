@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -87,6 +88,9 @@ func (r *run) deliver(format, mode string, options map[string]string) (string, e
 	class, ok := d.Class(mode, options)
 	if !ok {
 		return "", errors.New("has no mode " + mode)
+	}
+	if replaces := mode == modeOverwrite || mode == modePartitions; replaces != (class == abi.ClassReplaces) {
+		return "", fmt.Errorf("delivers mode %s as %s, which files cannot be", mode, class)
 	}
 	return string(class), nil
 }

@@ -24,6 +24,7 @@ type carried struct {
 	landed  int               // files at their final names, whoever moved them
 	removed int
 	missing int // files that are neither staged nor landed
+	dropped int // staging folders
 	kept    []Kept
 }
 
@@ -75,7 +76,9 @@ func (l *Ledger) carry(ctx context.Context, d *Document) carried {
 		case e.Do == Remove:
 			stop = w.remove(ctx, d.Todo)
 		case e.Do == Drop:
-			stop = w.drop(ctx)
+			if stop = w.drop(ctx); stop == nil {
+				c.dropped++
+			}
 		default:
 			stop = fmt.Errorf("a newer program asks for %q", e.Do)
 		}

@@ -24,7 +24,7 @@ type Commit struct {
 // Result is what an output holds.
 type Result struct {
 	Claims []string // final names, as Staged gives them
-	Slice  string   // of OutputSpec.Parts: a folder that is replaced whole, also if nothing is staged in it; "": none
+	Slice  string   // of OutputSpec.Parts: folders that are replaced whole, also if nothing is staged in them, as "*/dt=1"; "": none
 	Rows   int64
 	Files  int64
 	Bytes  int64

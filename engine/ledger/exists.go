@@ -37,21 +37,36 @@ func (s *Lease) Occupied(base string) (string, error) {
 	return found, err
 }
 
-// CountData counts the data files in a folder, and the folders below it that hold some directly.
-func CountData(folder string) (files, folders int64, err error) {
+// CountData counts the data files in an output folder and the folders in it that hold some directly; with a
+// slice (as in Result.Slice) only those in the slice. A folder that is not there holds none.
+func CountData(folder, slice string) (files, folders int64, err error) {
+	in, err := patternOf(slice)
+	if err != nil {
+		return 0, 0, err
+	}
 	real, _, err := resolve(folder)
 	if err != nil {
 		return 0, 0, err
 	}
 	seen := map[string]bool{}
 	err = walkData(real, func(name string) error {
-		files++
-		if dir := path.Dir(name); dir != "." {
+		dir := path.Dir(name)
+		if !in.holds(dir) {
+			return nil
+		}
+		if files++; dir != "." {
 			seen[dir] = true
 		}
 		return nil
 	})
 	return files, int64(len(seen)), err
+}
+
+// StagesBeside tells whether an output that replaces its folder would be staged beside it, because the
+// ledger lies on another disk: readers of ** above the folder can then see its files under two names.
+func (l *Ledger) StagesBeside(folder string) bool {
+	real, _, err := resolve(folder)
+	return err == nil && !sameDisk(existing(filepath.Join(l.path, "x")), existing(real))
 }
 
 // walkData calls visit for the data files in a folder, by their names relative to it: all files but those

@@ -82,17 +82,20 @@ func TestAnOutputThatIsSkippedKeepsItsClaims(t *testing.T) {
 
 func TestCountData(t *testing.T) {
 	w := newWorld(t)
-	if n, m, err := CountData(w.lake); n != 0 || m != 0 || err != nil {
+	if n, m, err := CountData(w.lake, ""); n != 0 || m != 0 || err != nil {
 		t.Fatalf("%d %d %v", n, m, err)
 	}
 	w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1", "2"}}))
 	w.must(os.WriteFile(filepath.Join(w.lake, "flat"), nil, 0o666))
-	if n, m, err := CountData(w.lake); n != 3 || m != 2 || err != nil {
+	if n, m, err := CountData(w.lake, ""); n != 3 || m != 2 || err != nil {
+		t.Fatalf("%d %d %v", n, m, err)
+	}
+	if n, m, err := CountData(w.lake, "p=1"); n != 1 || m != 1 || err != nil {
 		t.Fatalf("%d %d %v", n, m, err)
 	}
 	if os.Getuid() != 0 {
 		w.must(os.Chmod(w.lake, 0))
-		if _, _, err := CountData(w.lake); !errors.Is(err, os.ErrPermission) {
+		if _, _, err := CountData(w.lake, ""); !errors.Is(err, os.ErrPermission) {
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,8 @@ type Completed struct {
 	Landed  int    // files at their final names
 	Removed int    // files of the batch that it replaced
 	Missing int    // files that were neither staged nor landed: somebody moved or removed them
-	Kept    []Kept // what runs that did not commit had replaced, as was found when their staging was removed
+	Dropped int    // staging folders, and old data that was replaced
+	Kept    []Kept // what runs that did not commit had replaced, as they said or as was found when their staging was removed
 }
 
 // FinishCommitted carries out the to-do lists of every batch that a run record of the pipeline names, or one
@@ -68,8 +69,15 @@ func pathOf(err error, otherwise string) string {
 // finishOne carries out the list of one batch.
 func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, error) {
 	d, v, err := l.load(ctx, b)
-	if err != nil || len(d.Todo) == 0 {
+	if err != nil {
 		return nil, nil, err
+	}
+	c := &Completed{Batch: d.Batch, Kept: keptByTries(d)}
+	if len(d.Todo) == 0 {
+		if len(c.Kept) == 0 {
+			c = nil
+		}
+		return c, nil, nil
 	}
 	if err := l.docs.Settle(ctx, b.Name()); err != nil {
 		return nil, nil, err
@@ -80,12 +88,27 @@ func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, er
 			err = nil // who changed it saw the list, and does it too
 		}
 	}
-	if !done.any() {
+	if !done.any() && len(c.Kept) == 0 {
 		return nil, done.left, err
 	}
-	c := &Completed{Batch: d.Batch, Landed: done.landed, Removed: done.removed, Missing: done.missing, Kept: done.kept}
+	c.Landed, c.Removed, c.Missing, c.Dropped = done.landed, done.removed, done.missing, done.dropped
+	for _, k := range done.kept {
+		if !slices.ContainsFunc(c.Kept, func(known Kept) bool { return known.Run == k.Run && known.Output == k.Output }) {
+			c.Kept = append(c.Kept, k)
+		}
+	}
 	if d.Finished != nil && d.landsFor(d.Finished.Run) {
 		c.Run = d.Finished.Run
 	}
 	return c, done.left, err
+}
+
+// keptByTries lists what runs that failed since the last commit had replaced, as they said themselves.
+func keptByTries(d *Document) (kept []Kept) {
+	for _, t := range d.Tried {
+		for _, output := range t.Kept {
+			kept = append(kept, Kept{Run: t.Run, Output: output})
+		}
+	}
+	return kept
 }

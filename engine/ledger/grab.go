@@ -12,7 +12,7 @@ import (
 type Kept struct {
 	Run    string
 	Output string
-	Base   string // the output folder
+	Base   string // the output folder; "" if only the run's own word is known
 	Parts  int    // folders that were put in place
 	Of     int    // that were to be; 0: not known
 }

@@ -30,6 +30,7 @@ type Lease struct {
 	prepared  map[string]preparedOutput
 	sealed    bool                // what is staged was looked up and made durable
 	replaced  map[string][]string // per output: the folders that were put in place
+	existed   map[string]int      // per output: how many of them took the place of another
 	exchanged bool                // all of them
 	committed bool
 	ended     bool

@@ -25,28 +25,24 @@ func (s *Lease) partsOf(p preparedOutput, r Result) ([]string, error) {
 	bad := func(part, reason string) error {
 		return &StagedError{Output: p.name, Path: filepath.Join(p.data(), filepath.FromSlash(part)), Reason: reason}
 	}
+	slice, err := patternOf(r.Slice)
+	if err != nil {
+		return nil, fmt.Errorf("output %s: %w", p.name, err)
+	}
 	set := map[string]bool{}
 	for _, claim := range r.Claims {
 		part := path.Dir(claim)
-		if part == r.Slice || r.Slice != "" && strings.HasPrefix(part, r.Slice+"/") {
-			part = r.Slice
-		}
 		if part == wholeFolder {
 			return nil, bad(claim, "the file lies in no folder of its own that could be replaced")
 		}
-		set[part] = true
+		set[slice.widen(part)] = true
 	}
-	if r.Slice != "" && !set[r.Slice] {
-		if !filepath.IsLocal(filepath.FromSlash(r.Slice)) || r.Slice == wholeFolder {
-			return nil, fmt.Errorf("output %s: the slice %q is not below the folder", p.name, r.Slice)
-		}
-		is, err := there(filepath.Join(p.base, filepath.FromSlash(r.Slice)))
-		if err != nil {
-			return nil, err
-		}
-		if is { // an empty slice that is not there needs no replacing
-			set[r.Slice] = true
-		}
+	existing, err := slice.find(p.base) // in which there may be nothing new
+	if err != nil {
+		return nil, &OutputUnwritableError{Output: p.name, Path: p.base, Err: err}
+	}
+	for _, part := range existing {
+		set[part] = true
 	}
 	parts := sortedKeys(set)
 	for _, part := range parts {
@@ -60,6 +56,87 @@ func (s *Lease) partsOf(p preparedOutput, r Result) ([]string, error) {
 		}
 	}
 	return parts, nil
+}
+
+// pattern is a declared slice: the names of folders below each other, each a name or anyFolder.
+type pattern []string
+
+const anyFolder = "*"
+
+func patternOf(slice string) (pattern, error) {
+	if slice == "" {
+		return nil, nil
+	}
+	if !filepath.IsLocal(filepath.FromSlash(slice)) || path.Clean(slice) != slice || slice == wholeFolder {
+		return nil, fmt.Errorf("the slice %q is not below the folder", slice)
+	}
+	return strings.Split(slice, "/"), nil
+}
+
+// holds tells whether a folder lies in the slice.
+func (s pattern) holds(part string) bool {
+	elements := strings.Split(part, "/")
+	if len(elements) < len(s) {
+		return false
+	}
+	for i, want := range s {
+		if want != anyFolder && want != elements[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// widen gives the folder of the slice that a folder lies in, or the folder itself if it lies in none.
+func (s pattern) widen(part string) string {
+	if len(s) == 0 || !s.holds(part) {
+		return part
+	}
+	return path.Join(strings.Split(part, "/")[:len(s)]...)
+}
+
+// find lists the slice's folders that are there.
+func (s pattern) find(base string) (found []string, err error) {
+	if len(s) == 0 {
+		return nil, nil
+	}
+	found = []string{wholeFolder}
+	for _, want := range s {
+		var deeper []string
+		for _, dir := range found {
+			names := []string{want}
+			if want == anyFolder {
+				if names, err = folders(filepath.Join(base, filepath.FromSlash(dir))); err != nil {
+					return nil, err
+				}
+			}
+			for _, name := range names {
+				is, err := there(filepath.Join(base, filepath.FromSlash(dir), name))
+				if err != nil {
+					return nil, err
+				}
+				if is {
+					deeper = append(deeper, path.Join(dir, name))
+				}
+			}
+		}
+		found = deeper
+	}
+	return found, nil
+}
+
+// folders lists the folders in one that readers do not pass over.
+func folders(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if e.IsDir() && !passedOver(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 // mustBePlain refuses to replace what is no folder, or stands in another place.

@@ -18,6 +18,7 @@ type Replaced struct {
 	Base    string   // the output folder
 	Parts   []string // the folders that were put in place, relative to Base; "." is Base itself
 	Of      int      // how many were to be
+	Old     int      // how many of Parts took the place of a folder that was there
 	Renames bool     // they could not be exchanged: for a moment readers could find none
 }
 
@@ -27,7 +28,7 @@ func (s *Lease) Replaced() []Replaced {
 	var all []Replaced
 	for _, name := range sortedKeys(s.replaced) {
 		p := s.prepared[name]
-		all = append(all, Replaced{Output: name, Base: p.base, Parts: s.replaced[name], Of: len(p.Parts), Renames: p.Renames})
+		all = append(all, Replaced{Output: name, Base: p.base, Parts: s.replaced[name], Of: len(p.Parts), Old: s.existed[name], Renames: p.Renames})
 	}
 	return all
 }
@@ -57,7 +58,7 @@ func (s *Lease) Replace(ctx context.Context, c Commit) error {
 	if err := s.savePhase(ctx, names, phaseCommitting); err != nil {
 		return err
 	}
-	s.replaced = map[string][]string{}
+	s.replaced, s.existed = map[string][]string{}, map[string]int{}
 	for _, name := range names {
 		if err := s.exchangeAll(name); err != nil {
 			return &ReplaceError{Output: name, Path: s.prepared[name].base, Err: err}
@@ -191,10 +192,14 @@ func (s *Lease) exchangeAll(name string) error {
 		return err
 	}
 	for _, part := range p.Parts {
-		if err := s.exchange(p, part); err != nil {
+		old, err := s.exchange(p, part)
+		if err != nil {
 			return err
 		}
 		s.replaced[name] = append(s.replaced[name], part)
+		if old {
+			s.existed[name]++
+		}
 		to := filepath.Join(p.base, filepath.FromSlash(part))
 		for dir := filepath.Dir(to); ; dir = filepath.Dir(dir) {
 			if dirs[dir] = true; len(dir) <= len(p.base) {
@@ -249,19 +254,19 @@ func (s *Lease) makeRoom(name string) (map[string]bool, error) {
 // maxSwaps is how often an exchange is tried again because the folder came or went meanwhile.
 const maxSwaps = 3
 
-// exchange puts one folder in place. Whatever a call says, the marker tells whether it happened.
-func (s *Lease) exchange(p preparedOutput, part string) error {
+// exchange puts one folder in place, and tells whether there was another. Whatever a call says, the marker
+// tells whether it happened.
+func (s *Lease) exchange(p preparedOutput, part string) (old bool, err error) {
 	from, to := filepath.Join(p.data(), filepath.FromSlash(part)), filepath.Join(p.base, filepath.FromSlash(part))
 	fsys := s.ledger.fs
-	var err error
 	for range maxSwaps {
-		is, lookErr := there(to)
+		if old, err = there(to); err != nil {
+			return old, err
+		}
 		switch {
-		case lookErr != nil:
-			return lookErr
-		case is && p.Renames:
+		case old && p.Renames:
 			err = s.twoRenames(from, to, filepath.Join(p.staging, oldFolder, filepath.FromSlash(part)), p)
-		case is:
+		case old:
 			err = fsys.Exchange(from, to)
 		case part != wholeFolder:
 			if err = s.ledger.makeBelow(p.base, filepath.Dir(to)); err == nil {
@@ -271,19 +276,19 @@ func (s *Lease) exchange(p preparedOutput, part string) error {
 			err = fsys.RenameNoReplace(from, to)
 		}
 		if err == nil {
-			return nil
+			return old, nil
 		}
 		if is, lookErr := there(filepath.Join(to, p.Marker)); is || lookErr != nil {
-			return lookErr // it happened, and the answer was lost
+			return old, lookErr // it happened, and the answer was lost
 		}
 		if is, lookErr := there(from); !is || lookErr != nil {
-			return cmp.Or(lookErr, error(&StagedError{Output: p.name, Path: from, Reason: "the staged folder was taken away"}))
+			return old, cmp.Or(lookErr, error(&StagedError{Output: p.name, Path: from, Reason: "the staged folder was taken away"}))
 		}
 		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return old, err
 		}
 	}
-	return err
+	return old, err
 }
 
 // twoRenames is for file systems that cannot exchange: between the two, readers find no folder. What is

@@ -154,6 +154,10 @@ func TestPartsOf(t *testing.T) {
 		{claims: []string{"p=0/a"}, slice: "p=0", want: []string{"p=0"}},
 		{claims: []string{"p=01/a"}, slice: "p=0", want: []string{"p=01"}},
 		{slice: "p=0", want: []string{}},
+		{slice: "*", want: []string{"there"}},
+		{slice: "*/q=1", want: []string{"there/q=1"}},
+		{slice: "there/*", want: []string{"there/q=1", "there/q=2"}},
+		{claims: []string{"new/q=1/r=1/a", "new/q=2/r=1/b"}, slice: "*/q=1", want: []string{"new/q=1", "new/q=2/r=1", "there/q=1"}},
 		{slice: "there", want: []string{"there"}},
 		{claims: []string{"a"}, bad: "no folder of its own"},
 		{claims: []string{"p=0/a", "p=0/q=1/b"}, bad: "lies in another one"},
@@ -164,7 +168,8 @@ func TestPartsOf(t *testing.T) {
 		{claims: []string{"link/q=1/a"}, bad: "symbolic link"},
 	} {
 		dir := scratch(t)
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, "there"), 0o777), os.WriteFile(filepath.Join(dir, "file"), nil, 0o666),
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "there", "q=1"), 0o777), os.Mkdir(filepath.Join(dir, "there", "q=2"), 0o777),
+			os.MkdirAll(filepath.Join(dir, "_hidden", "q=1"), 0o777), os.WriteFile(filepath.Join(dir, "file"), nil, 0o666),
 			os.Symlink("there", filepath.Join(dir, "link"))); err != nil {
 			t.Fatal(err)
 		}

@@ -52,10 +52,30 @@ func compressions() []string { return []string{"zstd", "snappy", "gzip", "lz4", 
 func (Writer) Describe() abi.Description {
 	return abi.Description{
 		Name: "parquet", Version: "1", Doc: "Apache Parquet files in a folder, flat or partitioned",
-		Modes:        []abi.Mode{{Name: "append", Class: abi.ClassClaims}},
+		Modes:        modes(),
 		Options:      json.RawMessage(options),
 		Capabilities: []abi.Capability{abi.CapRelation},
 	}
+}
+
+// modes are those that the engine can carry out for any writer that stages files: it lands them, or
+// puts staged folders in place.
+func modes() []abi.Mode {
+	return []abi.Mode{
+		{Name: "append", Class: abi.ClassClaims},
+		{Name: "overwrite", Class: abi.ClassReplaces},
+		{Name: "overwrite_partitions", Class: abi.ClassReplaces},
+		{Name: "error_if_exists", Class: abi.ClassClaims},
+		{Name: "ignore", Class: abi.ClassClaims},
+	}
+}
+
+func modeNames() string {
+	var names []string
+	for _, m := range modes() {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Plan upholds sdk.Writer.
@@ -65,7 +85,7 @@ func (w Writer) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
 	class, ok := w.Describe().Class(out.Mode, out.Options)
 	if !ok {
 		answer.Problems = append(answer.Problems, abi.Problem{Field: "mode",
-			Message: fmt.Sprintf("%q is no mode of parquet outputs", out.Mode), Hint: "the mode is append"})
+			Message: fmt.Sprintf("%q is no mode of parquet outputs", out.Mode), Hint: "the modes are " + modeNames()})
 	}
 	answer.Class = class
 	answer.Problems = append(answer.Problems, checkLayout(out)...)
@@ -77,7 +97,14 @@ func (w Writer) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
 }
 
 func will(out abi.Output) string {
-	line := fmt.Sprintf("append Parquet files (%s) to %s", encodeOptions(out.Options)["compression"], out.Target)
+	does := map[string]string{
+		"append":               "append Parquet files (%s) to %s",
+		"overwrite":            "replace what is in the folder by Parquet files (%s) in %s",
+		"overwrite_partitions": "replace by Parquet files (%s) the partitions that the data has in %s",
+		"error_if_exists":      "write Parquet files (%s), unless there is data, to %s",
+		"ignore":               "write Parquet files (%s), unless there is data, to %s",
+	}[out.Mode]
+	line := fmt.Sprintf(does, encodeOptions(out.Options)["compression"], out.Target)
 	if len(out.PartitionBy) > 0 {
 		line += ", partitioned by " + strings.Join(out.PartitionBy, ", ")
 	}
@@ -91,6 +118,10 @@ func checkLayout(out abi.Output) (problems []abi.Problem) {
 	}
 	if out.TargetFileSize < 0 {
 		problems = append(problems, abi.Problem{Field: "target_file_size", Message: "target_file_size is negative"})
+	}
+	if out.Mode == "overwrite_partitions" && len(out.PartitionBy) == 0 {
+		problems = append(problems, abi.Problem{Field: "partition_by",
+			Message: "mode overwrite_partitions replaces partitions, and there are none", Hint: "name the columns, or use mode overwrite"})
 	}
 	seen := map[string]bool{}
 	for _, column := range out.PartitionBy {
