@@ -90,7 +90,7 @@ func (r *run) deliver(format, mode string, options map[string]string) (string, e
 		return "", errors.New("has no mode " + mode)
 	}
 	if replaces := mode == modeOverwrite || mode == modePartitions; replaces != (class == abi.ClassReplaces) {
-		return "", fmt.Errorf("delivers mode %s as %s, which files cannot be", mode, class)
+		return "", fmt.Errorf("delivers mode %s as %s, and files in a folder are not delivered so", mode, class)
 	}
 	return string(class), nil
 }

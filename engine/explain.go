@@ -137,7 +137,7 @@ func (r *run) explainTargetHeld(e *ledger.TargetHeldError) *problem.Problem {
 	const why = "and one of the two replaces what is there"
 	switch {
 	case e.Gone:
-		p.Message = fmt.Sprintf("refused: %s), whose process is gone, was writing to %s, %s; it still holds batch %s of task %s", who, e.Path, why, ledgerBatchText(e.Batch), e.Batch.Task)
+		p.Message = fmt.Sprintf("refused: %s), which has ended, was writing to %s, %s; it still holds batch %s of task %s", who, e.Path, why, ledgerBatchText(e.Batch), e.Batch.Task)
 		p.Hint = "this version does not take over from the dead; do not delete the documents of its batches: they say what it left"
 	case e.Asking:
 		p.Message = fmt.Sprintf("refused: %s) asks for %s too, %s, and it came first", who, e.Path, why)

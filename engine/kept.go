@@ -32,9 +32,9 @@ func (e *keptError) say(p *problem.Problem) {
 		parts = append(parts, fmt.Sprintf("output %s is kept as it is (in %s %s before the failure)", k.Output, k.Base, did))
 	}
 	text := strings.Join(parts, ", ") + ", and the next run of the batch replaces it again"
-	if p.Data == "" || p.Data == nothing {
-		p.Data = text + "; nothing else became visible"
+	if p.Code == problem.OutcomeUnknown {
+		p.Data += "; " + text
 		return
 	}
-	p.Data += "; " + text
+	p.Data = text + "; nothing else became visible"
 }

@@ -184,14 +184,14 @@ func (s *Lease) exchangeAll(name string) error {
 	if len(p.Parts) == 0 {
 		return nil
 	}
-	if err := s.run.check(); err != nil {
-		return err
-	}
 	dirs, err := s.makeRoom(name)
 	if err != nil {
 		return err
 	}
 	for _, part := range p.Parts {
+		if err := s.run.check(); err != nil {
+			return err
+		}
 		old, err := s.exchange(p, part)
 		if err != nil {
 			return err
