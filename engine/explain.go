@@ -247,6 +247,10 @@ func (r *run) explainWriter(err error, _ string) *problem.Problem {
 	if e.Kind == writer.Missing {
 		p.Code = problem.PluginMissing
 	}
+	var at *outputError
+	if errors.As(err, &at) && p.Hint == "" {
+		p.Hint = hintLimit(at.target.Plugin, e.Kind)
+	}
 	return p
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/plan"
@@ -20,7 +21,7 @@ type Table struct {
 // Show reads the first rows of every output as any reader of its folder would: all batches that have
 // landed. It changes nothing.
 func (e *Engine) Show(ctx context.Context, o Options, limit int) ([]Table, error) {
-	r, err := e.load(o)
+	r, err := e.load(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +33,10 @@ func (e *Engine) Show(ctx context.Context, o Options, limit int) ([]Table, error
 	var tables []Table
 	for _, t := range r.plan.Tasks {
 		for _, target := range t.Targets {
+			if target.Plugin != nil {
+				r.warn(fmt.Sprintf("task %s, output %s: only the plugin %s knows its format, so its rows cannot be shown", t.Name, target.Name, target.Format))
+				continue
+			}
 			table, err := readTable(ctx, session, t.Name, target, limit)
 			if err != nil {
 				return nil, r.explain(&outputError{target: target, err: told(ctx, err)}, t.Name)
