@@ -109,20 +109,20 @@ func (h *Host) Derive(req abi.DeriveRequest) (string, error) {
 }
 
 // Rows upholds sdk.Host.
-func (h *Host) Rows(req abi.RowsRequest) (sdk.Rows, error) {
+func (h *Host) Rows(req abi.RowsRequest) (*sdk.Rows, error) {
 	r, err := h.find(abi.OpRows, req.Relation)
-	return &rows{left: r.Messages}, err
-}
-
-type rows struct{ left [][]byte }
-
-func (r *rows) Next() ([]byte, error) {
-	if len(r.left) == 0 {
-		return nil, io.EOF
+	if err != nil {
+		return nil, err
 	}
-	m := r.left[0]
-	r.left = r.left[1:]
-	return m, nil
+	left := r.Messages
+	return sdk.NewRows(func() ([]byte, error) {
+		if len(left) == 0 {
+			return nil, io.EOF
+		}
+		m := left[0]
+		left = left[1:]
+		return m, nil
+	}), nil
 }
 
 // CreateFile upholds sdk.Host.
