@@ -44,8 +44,13 @@ fixedwidth: build ## build a plugin that is not built in and run a pipeline with
 	@scripts/fixedwidth.sh
 
 # The end-to-end tests need the program with fault injection, and readers that are not ours.
-bin/ubunye-fault: plugins .FORCE
+bin/ubunye-fault: plugins .build/hostile .FORCE
 	$(PROGRAM) -tags fault -o $@ ./cmd/ubunye
+
+# Modules that do whatever a module can do to the engine.
+.build/hostile: $(wildcard plugins/hostile/*.go) $(wildcard plugins/hostile/dump/*.go)
+	CGO_ENABLED=0 $(GO) run ./plugins/hostile/dump $@
+	@touch $@
 
 venv: .venv/made ## install the foreign readers that tests check with
 .venv/made: e2e/requirements.txt

@@ -98,7 +98,8 @@ func (r *run) openLedger(ctx context.Context) error {
 }
 
 func (r *run) pluginLog(plugin string, level abi.Level, text string) {
-	r.emit(report.Event{Kind: report.PluginLog, Path: plugin, Message: text})
+	names := map[abi.Level]string{abi.LevelDebug: "debug", abi.LevelInfo: "info", abi.LevelWarn: "warn", abi.LevelError: "error"}
+	r.emit(report.Event{Kind: report.PluginLog, Path: plugin, Level: names[level], Message: text})
 }
 
 // emit fills in what every event has and passes it on.

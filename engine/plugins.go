@@ -79,7 +79,9 @@ func (r *run) describe(ctx context.Context, format string) (abi.Description, err
 	}
 	d, err := found.Choose(module)
 	if err != nil {
-		return d, r.explainInspect(err, *p)
+		wrong := r.explainInspect(err, *p)
+		wrong.Code, wrong.Pos = problem.ConfigInvalid, p.Pos
+		return d, wrong
 	}
 	return d, checkAllowed(*p, d)
 }

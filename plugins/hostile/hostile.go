@@ -2,7 +2,11 @@
 // does. They are assembled here, byte by byte, so that nothing of a compiler's stands between.
 package hostile
 
-import "github.com/ubunye-io/ubunye/engine/abi"
+import (
+	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/abi"
+)
 
 // Answers of a module that behaves.
 const (
@@ -176,6 +180,7 @@ func liars() map[string]recipe {
 	}
 	encodeWord, encode := operation(string(abi.OpEncode), `{"relation":"clean","format":"parquet"}`)
 	createWord, create := operation(string(abi.OpFileCreate), `{"extension":"txt"}`)
+	wantsTable := strings.Replace(describeAnswer, `["relation"]`, `["relation","table"]`, 1)
 	reason := `{"code":"error","message":"no \u001b[1mgood\u001b[0m today\nat all","hint":"try tomorrow"}`
 	return map[string]recipe{
 		"no-json":         say("I am fine, thank you"),
@@ -192,10 +197,12 @@ func liars() map[string]recipe {
 		"asks-nonsense":   do("relation.destroy", "{}"),
 		"asks-path":       do(string(abi.OpFileCreate), `{"extension":"../x"}`),
 		"hides-file":      {word: encodeWord, stage: code(encode, drop, respond(atStage, stageAnswer))},
+		"takes-file":      {word: createWord, stage: code(create, handOn())},
 		"leaves-open":     {word: createWord, stage: code(create, drop, respond(atStage, stageAnswer))},
 		"swallows":        {word: encodeWord, stage: code(encode, drop, respond(atStage, stageAnswer))},
 		"unknown-cursor":  {stage: code(call(fnRowsNext, 77, atBuffer, 100), handOn())},
 		"unknown-file":    {stage: code(call(fnFileWrite, 77, atBuffer, 100), handOn())},
+		"wants-table":     {word: wantsTable, describe: respond(atWord, wantsTable)},
 		"describes-other": {describe: code(call(fnRespond, atPlan, int32(len(planAnswer))), number(0))},
 	}
 }
