@@ -271,7 +271,7 @@ func (r *run) command(flag string) string {
 	return strings.Join(words, " ")
 }
 
-// shellQuote quotes a word for a POSIX shell, if it needs it.
+// shellQuote quotes a word for the shells that people type into, if it needs it.
 func shellQuote(word string) string {
 	safe := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
@@ -279,7 +279,26 @@ func shellQuote(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
 		return word
 	}
+	if strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return dollarQuote(word)
+	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// dollarQuote quotes a word with control characters, which must not break the line that shows it.
+func dollarQuote(word string) string {
+	var b strings.Builder
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c == '\'' || c == '\\':
+			b.Write([]byte{'\\', c})
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "$'" + b.String() + "'"
 }
 
 // batchText is a batch's variables as people write them.

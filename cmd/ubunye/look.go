@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +36,7 @@ func (a *app) planCommand() *cobra.Command {
 			if err := rerun.apply(&o); err != nil {
 				return err
 			}
+			o.Command = asRun(o.Command)
 			tasks, err := e.Plan(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -46,6 +49,15 @@ func (a *app) planCommand() *cobra.Command {
 			}
 			return nil
 		})
+}
+
+// asRun is the command that a plan tells about: what its hints name must run, not plan.
+func asRun(command []string) []string {
+	command = slices.DeleteFunc(slices.Clone(command), func(word string) bool { return word == "--json" || strings.HasPrefix(word, "--json=") })
+	if verb := slices.Index(command, "plan"); verb >= 0 {
+		command[verb] = "run"
+	}
+	return command
 }
 
 func (a *app) printPlanned(t engine.PlannedTask) {

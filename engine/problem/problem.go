@@ -127,10 +127,21 @@ func (p *Problem) Error() string {
 	if p.Data != "" {
 		b.WriteString("; " + p.Data)
 	}
+	line := strings.Join(strings.Fields(b.String()), " ")
 	if p.Hint != "" {
-		b.WriteString(" (" + p.Hint + ")")
+		line += " (" + oneLine(p.Hint) + ")"
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return line
+}
+
+// oneLine keeps a hint on its line and all else of it as it is: a command in it is pasted into a shell.
+func oneLine(hint string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, hint)
 }
 
 // Unwrap gives the error that the problem was made from.
