@@ -80,7 +80,15 @@ func (f *Finished) Rows(output string) int64 { return f.Outputs[output].Rows }
 
 // Of many starts at once exactly one gets the batch; the others are told who.
 func TestR04_OneOfManyStarts(t *testing.T) {
-	w := newWorld(t)
+	t.Run("of a new batch", func(t *testing.T) { oneOfMany(t, newWorld(t)) })
+	t.Run("of a batch that was run before", func(t *testing.T) {
+		w := newWorld(t)
+		w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1"}}))
+		oneOfMany(t, w)
+	})
+}
+
+func oneOfMany(t *testing.T, w *world) {
 	const starts = 16
 	var won, held int
 	var mu sync.Mutex
