@@ -528,3 +528,35 @@ func TestOnlyStagingFoldersAreDropped(t *testing.T) {
 		w.must(run.End(context.Background(), Refused))
 	}
 }
+
+// Several may drop one staging folder at once: whoever comes too late, at whichever step, has nothing to do.
+func TestR21_ManyDropAtOnce(t *testing.T) {
+	w := newWorld(t)
+	_, s := w.begin(w.open(nil), Request{Batch: batch("d1")})
+	w.must(s.Prepare(context.Background(), w.spec()))
+	staging := s.Staging("clean")
+	marker, err := os.ReadFile(filepath.Join(staging, stagingMarker))
+	w.must(err)
+	for range 300 {
+		w.must(os.MkdirAll(staging, 0o777))
+		w.must(os.WriteFile(filepath.Join(staging, stagingMarker), marker, 0o666))
+		var all sync.WaitGroup
+		for range 4 {
+			l := w.open(nil)
+			all.Go(func() {
+				if err := l.dropStaging(staging); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if t.Failed() {
+			return
+		}
+		for _, path := range []string{staging, staging + ".drop"} {
+			if is, err := there(path); is || err != nil {
+				t.Fatalf("%s is left: %v", path, err)
+			}
+		}
+	}
+}
