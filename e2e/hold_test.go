@@ -192,25 +192,26 @@ func TestR11AnUnwritableLedgerIsRefused(t *testing.T) {
 }
 
 func TestR25AFailedFirstAppendLeavesTheFolderAsItWas(t *testing.T) {
-	p := newSales(t)
-	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,ten\n")
+	p := newProject(t, twoOutputs)
+	p.write("in.csv", failsInStage)
 	p.write("lake/.keep", "")
 	before := p.files("lake")
-	p.runDay("2026-01-01").must(t, 4)
+	p.run(twoArgs...).must(t, 4)
 	same(t, "lake", p.files("lake"), before)
-	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,10.00\n")
-	p.runDay("2026-01-01").must(t, 0)
-	if _, err := os.Stat(p.path("lake/orders/_SUCCESS")); err != nil {
-		t.Fatal("no _SUCCESS after landing")
+	p.write("in.csv", "id,name\n1,11\n")
+	p.run(twoArgs...).must(t, 0)
+	for _, output := range []string{"good", "bad"} {
+		if _, err := os.Stat(p.path("lake/" + output + "/_SUCCESS")); err != nil {
+			t.Fatal("no _SUCCESS after landing")
+		}
 	}
 }
 
 func TestR28AFailingRunDropsItsOwnStagingOnly(t *testing.T) {
-	p := newSales(t)
-	p.runDay("2026-01-02").must(t, 0)
+	p := newProject(t, twoOutputs)
 	p.write(".ubunye/staging/20200101T000000Z-00000000/strange/out/part-1.parquet.staged", "somebody's")
-	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,ten\n")
-	p.runDay("2026-01-01").must(t, 4).says(t, "a.csv:2", "ten")
+	p.write("in.csv", failsInStage)
+	p.run(twoArgs...).must(t, 4).says(t, "output bad", "one")
 	got := []string{}
 	for _, name := range p.files(".ubunye/staging") {
 		if !strings.HasSuffix(name, "/") {

@@ -90,14 +90,15 @@ func TestR41RerunReplaces(t *testing.T) {
 }
 
 func TestR42AFailingRerunLeavesTheOldBatch(t *testing.T) {
-	p := newSales(t)
-	p.runDay("2026-01-01").must(t, 0)
-	rows, files := p.rows("lake/orders"), p.files("lake")
-	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,ten\n")
-	p.runDay("2026-01-01", "--rerun").must(t, 4).says(t, "a.csv:2", "amount", "ten")
-	same(t, "rows", p.rows("lake/orders"), rows)
+	p := newProject(t, twoOutputs)
+	p.write("in.csv", "id,name\n1,11\n")
+	p.run(twoArgs...).must(t, 0)
+	rows, files := p.rows("lake/good"), p.files("lake")
+	p.write("in.csv", failsInStage)
+	p.run(append(twoArgs, "--rerun")...).must(t, 4).says(t, "output bad", "one")
+	same(t, "rows", p.rows("lake/good"), rows)
 	same(t, "files", p.files("lake"), files)
-	p.runDay("2026-01-01").must(t, 1).says(t, "finished")
+	p.run(twoArgs...).must(t, 1).says(t, "finished")
 }
 
 const unnamedPipeline = `name: log
@@ -167,6 +168,11 @@ tasks:
       good: {format: parquet, path: lake/good}
       bad:  {format: parquet, path: lake/bad}
 `
+
+// twoArgs run twoOutputs. failsInStage is an input with which its first output has been staged when the second one fails.
+var twoArgs = []string{"run", "-c", "pipeline.yaml", "--dt", "2026-01-01"}
+
+const failsInStage = "id,name\n1,one\n"
 
 func TestR49TheFirstOutputOfAFailedTaskIsNeverVisible(t *testing.T) {
 	p := newProject(t, twoOutputs)

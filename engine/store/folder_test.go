@@ -91,6 +91,23 @@ func TestNoExclusiveCreate(t *testing.T) {
 }
 
 // The document that a damaged generation stood for is never taken for absent, nor for the one before.
+// Who has met a generation does not believe an older one: a listing may be stale, or somebody removed the newest.
+func TestR13_AnOlderGenerationIsNotBelieved(t *testing.T) {
+	p := newPlace(t, nil)
+	s := p.Open(nil)
+	v, err := s.Save(context.Background(), "d", []byte(`{"a":1}`), store.Version{})
+	if err == nil {
+		v, err = s.Save(context.Background(), "d", []byte(`{"a":2}`), v)
+	}
+	if err = errors.Join(err, os.Remove(v.Path)); err != nil {
+		t.Fatal(err)
+	}
+	var bad *store.UnreadableError
+	if doc, _, err := s.Load(context.Background(), "d"); !errors.As(err, &bad) || bad.Path != filepath.Dir(v.Path) {
+		t.Fatalf("got %s, %v", doc, err)
+	}
+}
+
 // A document whose folder cannot be listed is not one that never was.
 func TestR10_AFolderThatCannotBeListed(t *testing.T) {
 	for what, make := range map[string]func(path string) error{
