@@ -81,6 +81,9 @@ func (b *batch) start(ctx context.Context) error {
 		}
 		b.writers[t.Name] = s
 	}
+	if err := b.makeSpill(); err != nil {
+		return err
+	}
 	session, err := b.Compute.Open(ctx, compute.Settings{
 		Memory:    b.config.Engine.Memory,
 		Threads:   b.config.Engine.Threads,

@@ -16,6 +16,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
 // ask does step 5: every writer looks at its output before any input is read, and says what is wrong
@@ -221,6 +222,20 @@ func (r *run) spillFolder(name string) string {
 		dir = os.TempDir()
 	}
 	return filepath.Join(dir, fmt.Sprintf("ubunye-spill-%d-%s", os.Getpid(), name))
+}
+
+// makeSpill makes the folder that the pipeline names for spilled rows; the compute engine makes one below it.
+// No promise hangs on it, so its changes are not among those that faults are injected into.
+func (r *run) makeSpill() error {
+	dir := r.config.Engine.Spill
+	if dir == "" {
+		return nil
+	}
+	if err := fsops.New(nil).MkdirAll(dir, 0o777); err != nil {
+		return &problem.Problem{Code: problem.ComputeFailed, Message: "engine.spill: " + err.Error(), Data: nothing,
+			Hint: "name a folder that can be made and written", Cause: err}
+	}
+	return nil
 }
 
 func configHash(config []byte) string {
