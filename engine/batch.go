@@ -7,6 +7,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
@@ -26,14 +27,14 @@ type batch struct {
 // execute is the path of one batch, a call a step; steps 1 to 4 were done for the whole run. Whatever
 // fails before the commit leaves nothing to be seen: the staging is dropped and the batch given back.
 // From the commit on the batch is this run's and only forward leads out, so a wish to stop no longer counts.
-func (b *batch) execute(ctx context.Context) ([]OutputResult, error) {
+func (b *batch) execute(ctx context.Context) error {
 	defer b.close()
 	if err := b.prepare(ctx); err != nil {
-		return nil, b.giveUp(ctx, err)
+		return b.giveUp(ctx, err)
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := b.commit(ctx); err != nil {
-		return nil, b.giveUp(ctx, err)
+		return b.giveUp(ctx, err)
 	}
 	return b.land(ctx)
 }
@@ -63,7 +64,7 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 	defer stop()
 	if err := b.lease.Fail(ctx, cause.Error()); err != nil {
-		b.emit(Event{Kind: Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
+		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
 	}
 	return cause
 }
@@ -107,20 +108,17 @@ func (b *batch) commit(ctx context.Context) error {
 }
 
 // land does step 10: what is committed becomes visible.
-func (b *batch) land(ctx context.Context) ([]OutputResult, error) {
+func (b *batch) land(ctx context.Context) error {
 	b.step("land")
 	if err := b.lease.Land(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	var results []OutputResult
 	for _, t := range b.task.Targets {
 		o := b.staged[t.Name]
-		results = append(results, OutputResult{Output: t.Name, Path: t.Written, Class: t.Class, Rows: o.Rows, Files: o.Files, Bytes: o.Bytes,
-			Replaced: b.replaces[t.Name].Files})
-		b.emit(Event{Kind: OutputLanded, Task: b.task.Name, Output: t.Name, Path: t.Written, Class: t.Class,
-			Rows: o.Rows, Files: o.Files, Bytes: o.Bytes})
+		b.emit(report.Event{Kind: report.OutputLanded, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
+			Rows: number(o.Rows), Files: number(o.Files), Bytes: number(o.Bytes), Replaced: b.replaces[t.Name].Files})
 	}
-	return results, nil
+	return nil
 }
 
 // close gives back what the steps opened. It may be called again.

@@ -16,6 +16,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
@@ -26,12 +27,12 @@ type Engine struct {
 	FS       *fsops.FS        // changes of ledger and outputs
 	CacheDir string           // of the user, for the writers; empty: the default
 	Now      func() time.Time // for dates that people read, and durations
-	Observe  Observer
+	Report   report.Reporter
 }
 
 // New returns an Engine on the embedded DuckDB. All changes of ledger and outputs go through changes.
-func New(changes *fsops.FS, observe Observer) *Engine {
-	return &Engine{Compute: duckdb.Engine{}, FS: changes, Now: time.Now, Observe: observe}
+func New(changes *fsops.FS, reporter report.Reporter) *Engine {
+	return &Engine{Compute: duckdb.Engine{}, FS: changes, Now: time.Now, Report: reporter}
 }
 
 // Options are those of one start.
@@ -52,7 +53,7 @@ func (e *Engine) load(o Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Engine: e, options: o, config: pipeline, started: e.Now()}
+	r := &run{Engine: e, options: o, config: pipeline}
 	if err := r.openWriters(); err != nil {
 		return nil, err
 	}
@@ -115,14 +116,14 @@ func (r *run) openLedger(ctx context.Context) error {
 }
 
 func (r *run) pluginLog(plugin string, level abi.Level, text string) {
-	r.emit(Event{Kind: PluginLog, Path: plugin, Message: text})
+	r.emit(report.Event{Kind: report.PluginLog, Path: plugin, Message: text})
 }
 
 // emit fills in what every event has and passes it on.
-func (r *run) emit(e Event) {
+func (r *run) emit(e report.Event) {
 	e.Time = r.Now()
 	if r.record != nil {
 		e.Run = r.record.ID
 	}
-	r.Observe(e)
+	r.Report.Report(e)
 }

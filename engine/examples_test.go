@@ -31,7 +31,7 @@ func TestExamplesAreValid(t *testing.T) {
 		}
 		files = append(files, file)
 	}
-	e := New(fsops.New(nil), func(Event) {})
+	e := New(fsops.New(nil), nobody{})
 	for _, file := range files {
 		if _, err := e.Validate(Options{File: file}); err != nil {
 			t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
@@ -114,7 +115,7 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 	}
 	return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task,
 		Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s: %s in %s); running it again would add the batch twice",
-			ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run, counted(rows, "row"), counted(files, "file")),
+			ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run, report.Count(rows, "row"), report.Count(files, "file")),
 		Data: untouched,
 		Hint: "to replace it: " + r.command("--rerun") + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
 }
@@ -247,13 +248,6 @@ func (r *run) explainWriter(err error, _ string) *problem.Problem {
 		p.Code = problem.PluginMissing
 	}
 	return p
-}
-
-func counted(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // when prints a time as people read it, in UTC so that logs of several machines agree.

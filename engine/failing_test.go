@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
@@ -25,6 +26,15 @@ func (h *noDrops) Before(op fsops.Op) error {
 }
 
 func (h *noDrops) After(fsops.Op, error) error { return nil }
+
+// warnings keeps those of a run.
+type warnings []string
+
+func (w *warnings) Report(e report.Event) {
+	if e.Kind == report.Warning {
+		*w = append(*w, e.Message)
+	}
+}
 
 // What a person hears of a failed run is why it failed; that dropping failed too is a warning beside it.
 func TestR28_AnErrorWhileDroppingDoesNotReplaceTheRunsOwn(t *testing.T) {
@@ -43,18 +53,14 @@ tasks:
 		}
 	}
 	disk := &noDrops{}
-	var warnings []string
-	e := New(fsops.New(disk), func(e Event) {
-		if e.Kind == Warning {
-			warnings = append(warnings, e.Message)
-		}
-	})
-	_, err := e.Run(context.Background(), Options{File: filepath.Join(dir, "p.yaml")})
+	var told warnings
+	e := New(fsops.New(disk), &told)
+	err := e.Run(context.Background(), Options{File: filepath.Join(dir, "p.yaml")})
 	var list problem.List
 	if !errors.As(err, &list) || len(list) != 1 || !strings.Contains(err.Error(), "one") || list[0].Code.Exit() != problem.ExitFailed {
 		t.Errorf("got %v", err)
 	}
-	if disk.refused == 0 || len(warnings) != 1 || !strings.Contains(warnings[0], "permission denied") {
-		t.Errorf("%d refused, warnings %q", disk.refused, warnings)
+	if disk.refused == 0 || len(told) != 1 || !strings.Contains(told[0], "permission denied") {
+		t.Errorf("%d refused, warnings %q", disk.refused, told)
 	}
 }

@@ -9,37 +9,12 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
 // cleanUp is how long a run that was told to stop may take to drop its staging and give its batches back.
 const cleanUp = 10 * time.Second
-
-// Result is what a run did.
-type Result struct {
-	Run   string // the run's id; empty when it was refused
-	Tasks []TaskResult
-}
-
-// TaskResult is what became of one task.
-type TaskResult struct {
-	Task     string
-	Batch    plan.Batch
-	Outputs  []OutputResult
-	Duration time.Duration
-}
-
-// OutputResult is what landed in one output.
-type OutputResult struct {
-	Output string
-	Path   string // as written in the pipeline
-	Class  string
-	Rows   int64
-	Files  int64
-	Bytes  int64
-
-	Replaced int64 // files of the batch's earlier commit that went
-}
 
 // run is one start of the program.
 type run struct {
@@ -51,42 +26,50 @@ type run struct {
 	ledger  *ledger.Ledger
 	record  *ledger.Run
 	leases  []*ledger.Lease // in the order of plan.Tasks
-	started time.Time
 }
 
 // Run does one start of the program: it holds the batches of all its tasks, or none, and then runs the
-// tasks in order. A failed task does not stop those that do not depend on it. The error is a
-// *problem.Problem or a problem.List, the worst of which gives the exit code.
-func (e *Engine) Run(ctx context.Context, o Options) (Result, error) {
+// tasks in order. A failed task does not stop those that do not depend on it. What landed is told by
+// events. The error is a problem.List, the worst of which gives the exit code.
+func (e *Engine) Run(ctx context.Context, o Options) error {
 	r, err := e.load(o)
 	if err != nil {
-		return Result{}, err
+		return err
 	}
 	if err := r.openLedger(ctx); err != nil {
-		return Result{}, err
+		return err
 	}
 	if err := r.lease(ctx); err != nil {
-		return Result{}, err
+		return err
 	}
-	result := Result{Run: r.record.ID}
-	r.emit(Event{Kind: RunStarted, Message: r.config.Name})
-	var problems problem.List
-	for i, t := range r.plan.Tasks {
-		done, failed := r.task(t, r.leases[i])
-		if len(failed) > 0 {
-			problems = append(problems, failed...)
-			continue
-		}
-		result.Tasks = append(result.Tasks, done)
-	}
+	r.emit(report.Event{Kind: report.RunStarted, Message: r.config.Name})
+	problems := r.tasks()
 	r.end(ctx, ended(problems))
 	if r.options.LeaseOff {
 		r.forgetLedger(problems)
 	}
 	if len(problems) > 0 {
-		return result, problems
+		return problems
 	}
-	return result, nil
+	return nil
+}
+
+// tasks runs every task. Once the run was told to stop, those that have not begun only give their batches back.
+func (r *run) tasks() (problems problem.List) {
+	ctx := r.record.Context()
+	for i, t := range r.plan.Tasks {
+		if ctx.Err() == nil {
+			problems = append(problems, r.task(ctx, t, r.leases[i])...)
+			continue
+		}
+		if len(problems) == 0 {
+			problems = r.explain(context.Cause(ctx), "")
+		}
+		if err := r.leases[i].Release(context.WithoutCancel(ctx)); err != nil {
+			r.warn(fmt.Sprintf("task %s: giving the batch back failed: %v", t.Name, err))
+		}
+	}
+	return problems
 }
 
 // forgetLedger removes the ledger of a run with the lease off, unless something is committed that has not
@@ -157,7 +140,7 @@ func (r *run) end(ctx context.Context, status ledger.Status) {
 	}
 }
 
-func (r *run) warn(text string) { r.emit(Event{Kind: Warning, Message: text}) }
+func (r *run) warn(text string) { r.emit(report.Event{Kind: report.Warning, Message: text}) }
 
 // finishCommitted carries out what earlier runs of the pipeline had committed and not landed.
 func (r *run) finishCommitted(ctx context.Context) error {
@@ -166,7 +149,7 @@ func (r *run) finishCommitted(ctx context.Context) error {
 		return r.explain(told(ctx, err), "")
 	}
 	for _, d := range done {
-		r.emit(Event{Kind: WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Reason: d.Run, Files: int64(d.Landed)})
+		r.emit(report.Event{Kind: report.WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Files: number(d.Landed)})
 		if d.Missing > 0 {
 			r.warn(fmt.Sprintf("batch %s of task %s: %d files that run %s had committed are neither staged nor landed; somebody moved or removed them",
 				ledgerBatchText(d.Batch), d.Batch.Task, d.Missing, d.Run))
@@ -223,20 +206,21 @@ func ledgerBatch(b plan.Batch) ledger.Batch {
 }
 
 // task runs one task and tells how it went.
-func (r *run) task(t plan.Task, lease *ledger.Lease) (TaskResult, problem.List) {
+func (r *run) task(ctx context.Context, t plan.Task, lease *ledger.Lease) problem.List {
 	started := r.Now()
-	r.emit(Event{Kind: TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
+	r.emit(report.Event{Kind: report.TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
 	b := &batch{run: r, task: t, lease: lease}
-	outputs, err := b.execute(r.record.Context())
-	took := r.Now().Sub(started)
-	if err != nil {
-		problems := r.explain(err, t.Name)
-		for _, p := range problems {
-			r.emit(Event{Kind: TaskFailed, Task: t.Name, Batch: batchText(t.Batch), Reason: string(p.Code), Message: p.Error(), Duration: took})
-		}
-		return TaskResult{}, problems
+	err := b.execute(ctx)
+	took := r.Now().Sub(started).Seconds()
+	if err == nil {
+		r.emit(report.Event{Kind: report.TaskFinished, Task: t.Name, Batch: batchText(t.Batch), Duration: took})
+		return nil
 	}
-	done := TaskResult{Task: t.Name, Batch: t.Batch, Outputs: outputs, Duration: took}
-	r.emit(Event{Kind: TaskFinished, Task: t.Name, Batch: batchText(t.Batch), Duration: took})
-	return done, nil
+	problems := r.explain(err, t.Name)
+	for _, p := range problems {
+		failed := report.Of(report.TaskFailed, p)
+		failed.Task, failed.Batch, failed.Duration = t.Name, batchText(t.Batch), took
+		r.emit(failed)
+	}
+	return problems
 }

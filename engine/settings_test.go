@@ -10,8 +10,14 @@ import (
 	"testing"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
+
+// nobody is told.
+type nobody struct{}
+
+func (nobody) Report(report.Event) {}
 
 // opened is a compute engine that cannot open, and keeps how it was asked to.
 type opened struct{ with []compute.Settings }
@@ -41,9 +47,9 @@ tasks:
 	o := Options{File: file}
 	o.Vars = map[string]string{"dt": "20260101"}
 	asked := &opened{}
-	e := New(fsops.New(nil), func(Event) {})
+	e := New(fsops.New(nil), nobody{})
 	e.Compute = asked
-	if _, err := e.Run(context.Background(), o); !errors.Is(err, errOpened) {
+	if err := e.Run(context.Background(), o); !errors.Is(err, errOpened) {
 		t.Fatal(err)
 	}
 	if _, err := e.Show(context.Background(), o, 1); !errors.Is(err, errOpened) {

@@ -16,6 +16,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
@@ -201,7 +202,7 @@ func reportedSize(size int64, ok bool) string {
 const stagedSuffix = ".staged"
 
 func (b *batch) step(name string) {
-	b.emit(Event{Kind: StepStarted, Task: b.task.Name, Batch: batchText(b.task.Batch), Step: name})
+	b.emit(report.Event{Kind: report.StepStarted, Task: b.task.Name, Batch: batchText(b.task.Batch), Step: name})
 }
 
 // variables are those that SQL may name.

@@ -17,3 +17,9 @@ func variablesText(variables map[string]string, profile string) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// number gives a count that an event has, also if it is 0.
+func number[T int | int64](n T) *int64 {
+	v := int64(n)
+	return &v
+}

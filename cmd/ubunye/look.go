@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ubunye-io/ubunye/engine"
+	"github.com/ubunye-io/ubunye/engine/report"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -66,7 +67,7 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 	for _, o := range t.Outputs {
 		last := ""
 		if o.Files > 0 {
-			last = fmt.Sprintf("; the last commit landed %s in %s", count(o.Rows, "row"), count(o.Files, "file"))
+			last = fmt.Sprintf("; the last commit landed %s in %s", report.Count(o.Rows, "row"), report.Count(o.Files, "file"))
 		}
 		fmt.Fprintf(a.stdout, "  output %s: %s to %s, mode %s, delivery %s%s\n", o.Output, o.Format, o.Path, o.Mode, o.Class, last)
 	}
@@ -103,10 +104,10 @@ func (a *app) printStatus(s engine.Status) {
 			fmt.Fprintf(a.stdout, "  held by run %s (host %s, process %d) since %s, %s\n", h.Run, h.Host, h.PID, stamp(h.Since), state)
 		}
 		if f := b.Finished; f != nil {
-			fmt.Fprintf(a.stdout, "  finished %s by run %s: %s in %s (%s)\n", stamp(f.At), f.Run, count(f.Rows, "row"), count(f.Files, "file"), size(f.Bytes))
+			fmt.Fprintf(a.stdout, "  finished %s by run %s: %s in %s (%s)\n", stamp(f.At), f.Run, report.Count(f.Rows, "row"), report.Count(f.Files, "file"), report.Size(f.Bytes))
 		}
 		if b.Todo > 0 {
-			fmt.Fprintf(a.stdout, "  %s left on its to-do list; the next start goes on with it\n", count(int64(b.Todo), "entry"))
+			fmt.Fprintf(a.stdout, "  %s left on its to-do list; the next start goes on with it\n", report.Count(int64(b.Todo), "entry"))
 		}
 		if b.Failed != "" {
 			fmt.Fprintf(a.stdout, "  last try failed: %s\n", b.Failed)

@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ubunye-io/ubunye/engine"
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
@@ -50,25 +53,38 @@ func signals() (context.Context, func()) {
 
 // run is the program: what it prints on stdout is the result, all else goes to stderr. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := &app{stdout: stdout, stderr: stderr, args: args}
+	app := &app{stdout: stdout, stderr: stderr, args: args, reporter: &report.Plain{Out: stdout, Err: stderr}, told: map[string]bool{}}
 	root := app.command()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	begun := time.Now()
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return problem.ExitOK
-	}
 	app.complain(err)
-	return problem.Exit(err)
+	exit := problem.Exit(err)
+	app.Report(report.Event{Kind: report.RunFinished, Time: time.Now(), Exit: &exit, Duration: time.Since(begun).Seconds()})
+	return exit
 }
 
-// app is one call of the program.
+// app is one call of the program. It is the reporter of its engine.
 type app struct {
 	stdout, stderr io.Writer
 	args           []string
-	told           map[string]bool // problems that an event has told already
+	reporter       report.Reporter // what prints; plain lines unless flags say otherwise
+
+	mu   sync.Mutex
+	told map[string]bool // problems that an event has told already
+}
+
+// Report passes an event on, and remembers which problems were told.
+func (a *app) Report(e report.Event) {
+	if e.Problem != nil {
+		a.mu.Lock()
+		a.told[e.Problem.Error()] = true
+		a.mu.Unlock()
+	}
+	a.reporter.Report(e)
 }
 
 func (a *app) command() *cobra.Command {
@@ -91,27 +107,25 @@ func usage(message, hint string) *problem.Problem {
 	return &problem.Problem{Code: problem.Usage, Message: message, Hint: hint}
 }
 
-// complain prints an error that no event has told: a line a problem.
+// complain tells what no event has told.
 func (a *app) complain(err error) {
 	var list problem.List
 	var one *problem.Problem
 	switch {
+	case err == nil:
 	case errors.As(err, &list):
-		for _, p := range list {
-			a.complainOnce(p.Error())
-		}
 	case errors.As(err, &one):
-		a.complainOnce(one.Error())
-	default:
-		a.complainOnce(usage(err.Error(), "ubunye --help lists the commands").Error())
+		list = problem.List{one}
+	default: // cobra's own errors are about the command line
+		list = problem.List{usage(err.Error(), "ubunye --help lists the commands")}
 	}
-}
-
-func (a *app) complainOnce(line string) {
-	if a.told[line] {
-		return
+	for _, p := range list {
+		if !a.told[p.Error()] {
+			e := report.Of(report.Problem, p)
+			e.Time = time.Now()
+			a.Report(e)
+		}
 	}
-	fmt.Fprintln(a.stderr, "ubunye: "+line)
 }
 
 // version is set by the build (-ldflags -X).
@@ -123,7 +137,7 @@ func (a *app) newEngine() (*engine.Engine, error) {
 	if err != nil {
 		return nil, usage("UBUNYE_FAULT: "+err.Error(), "")
 	}
-	return engine.New(changes, a.tell), nil
+	return engine.New(changes, a), nil
 }
 
 // leaseOff reads UBUNYE_RUN_LEASE, which switches the ledger off.

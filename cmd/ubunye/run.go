@@ -1,42 +1,38 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/ubunye-io/ubunye/engine"
+	"github.com/ubunye-io/ubunye/engine/report"
 )
 
 func (a *app) runCommand() *cobra.Command {
 	var rerun rerunFlag
-	cmd := a.pipelineCommand("run -c FILE", "Run a pipeline: each of its batches lands once", rerun.add,
+	var asJSON, quiet bool
+	flags := func(cmd *cobra.Command) {
+		rerun.add(cmd)
+		cmd.Flags().BoolVar(&asJSON, "json", false, "print one event a line on stdout, as JSON")
+		cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print warnings and problems only")
+		cmd.MarkFlagsMutuallyExclusive("json", "quiet")
+	}
+	cmd := a.pipelineCommand("run -c FILE", "Run a pipeline: each of its batches lands once", flags,
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
+			switch {
+			case asJSON:
+				a.reporter = &report.JSON{Out: a.stdout}
+			case quiet:
+				a.reporter = &report.Plain{Out: a.stdout, Err: a.stderr, Quiet: true}
+			}
 			if err := rerun.apply(&o); err != nil {
 				return err
 			}
-			result, err := e.Run(cmd.Context(), o)
-			a.printResult(result)
-			return err
+			return e.Run(cmd.Context(), o)
 		})
 	cmd.Long = `Run holds the batches of all tasks, or refuses in one line; then it runs the tasks. A batch is a task
 and its variables. A finished batch of a task that appends is refused, unless --rerun says that it is
 to be replaced.`
 	return cmd
-}
-
-// printResult prints a line an output on stdout.
-func (a *app) printResult(r engine.Result) {
-	for _, t := range r.Tasks {
-		for _, o := range t.Outputs {
-			replaced := ""
-			if o.Replaced > 0 {
-				replaced = ", replacing " + count(o.Replaced, "file")
-			}
-			fmt.Fprintf(a.stdout, "%s.%s: %s in %s (%s) landed in %s%s\n", t.Task, o.Output,
-				count(o.Rows, "row"), count(o.Files, "file"), size(o.Bytes), o.Path, replaced)
-		}
-	}
 }
 
 // rerunFlag is --rerun[=anyway].

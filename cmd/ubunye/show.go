@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ubunye-io/ubunye/engine"
+	"github.com/ubunye-io/ubunye/engine/report"
 )
 
 func (a *app) showCommand() *cobra.Command {
@@ -57,7 +58,7 @@ func (a *app) printTable(t engine.Table) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(v))
 		}
 	}
-	fmt.Fprintf(a.stdout, "%s.%s: %s in %s\n\n", t.Task, t.Output, count(t.Total, "row"), t.Path)
+	fmt.Fprintf(a.stdout, "%s.%s: %s in %s\n\n", t.Task, t.Output, report.Count(t.Total, "row"), t.Path)
 	for n, line := range lines {
 		for i, v := range line {
 			line[i] = v + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(v))
@@ -72,7 +73,7 @@ func (a *app) printTable(t engine.Table) {
 		}
 	}
 	if left := t.Total - int64(len(t.Rows)); left > 0 {
-		fmt.Fprintf(a.stdout, "  … and %s more\n", count(left, "row"))
+		fmt.Fprintf(a.stdout, "  … and %s more\n", report.Count(left, "row"))
 	}
 }
 

@@ -218,11 +218,18 @@ func (c *csvInput) query() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		items := make([]string, len(fits))
+		items, tried := make([]string, len(fits)), []string{}
 		for j, f := range fits {
 			items[j] = f.convert() + " AS " + quote(c.columns[j].Name)
+			if t := f.tried(); t != "" {
+				tried = append(tried, t)
+			}
 		}
-		parts[i] = "SELECT " + strings.Join(items, ", ") + " FROM " + c.read(g.files, g.width, "")
+		from := c.read(g.files, g.width, "")
+		if len(tried) > 0 {
+			from = "(SELECT *, " + strings.Join(tried, ", ") + " FROM " + from + ")"
+		}
+		parts[i] = "SELECT " + strings.Join(items, ", ") + " FROM " + from
 	}
 	return strings.Join(parts, " UNION ALL "), nil
 }

@@ -17,6 +17,7 @@ type fit struct {
 	exact  string // SQL condition on the text; empty: none
 	value  string // SQL that converts the text, with CAST or strptime in place of %s
 	format bool   // value uses strptime
+	plain  string // SQL condition under which a value that prints as its text is exact; empty: none
 	typ    string
 }
 
@@ -40,6 +41,7 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT":
 		f.exact = f.matches(`\s*[+-]?[0-9]+(` + point + `0*)?\s*`)
 		f.value = f.pointed(o)
+		f.plain = "true"
 	case "DECIMAL":
 		var width, scale int
 		if _, err := fmt.Sscanf(typ, "DECIMAL(%d,%d)", &width, &scale); err != nil {
@@ -47,6 +49,9 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 		}
 		f.exact = f.matches(fmt.Sprintf(`\s*[+-]?[0-9]*(%s[0-9]{0,%d}0*)?\s*`, point, scale))
 		f.value = f.pointed(o)
+		if o.decimal == "." {
+			f.plain = "true"
+		}
 	case "FLOAT", "DOUBLE":
 		f.exact = f.matches(`\s*[+-]?([0-9]*(` + point + `[0-9]*)?([eE][+-]?[0-9]+)?|[Nn][Aa][Nn]|[Ii][Nn][Ff]([Ii][Nn][Ii][Tt][Yy])?)\s*`)
 		f.value = f.pointed(o)
@@ -55,6 +60,7 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 			return f.parsed(o.dateFormat), nil
 		}
 		f.exact = f.matches(`\s*` + isoDate + `([T ]00:00(:00(\.0*)?)?)?\s*`)
+		f.plain = "strlen(" + column + ") = 10" // not infinity, not BC
 	case "TIME":
 		f.exact = f.matches(`\s*` + isoTime + `\s*`)
 	case "TIMESTAMP":
@@ -92,7 +98,18 @@ func (f fit) parsed(format string) fit {
 	return f
 }
 
-// convert gives the value; text that does not fit makes the statement fail.
+// tried gives an expression that convert needs beside the text, under the name triedName; empty: none.
+func (f fit) tried() string {
+	if f.plain == "" {
+		return ""
+	}
+	return fmt.Sprintf("TRY_CAST(%s AS %s) AS %s", f.column, f.typ, f.triedName())
+}
+
+func (f fit) triedName() string { return "t" + f.column }
+
+// convert gives the value; text that does not fit makes the statement fail. Most values print as the text
+// they came from, and to see that costs a third of matching a pattern.
 func (f fit) convert() string {
 	switch {
 	case f.typ == "VARCHAR":
@@ -103,7 +120,11 @@ func (f fit) convert() string {
 		return fmt.Sprintf("CAST(%s AS %s)", f.value, f.typ)
 	}
 	// The CASE keeps the cast from seeing text that it would round.
-	return fmt.Sprintf("CAST(CASE WHEN %s IS NULL OR %s THEN %s ELSE error('a value does not fit its type') END AS %s)", f.column, f.exact, f.value, f.typ)
+	matched := fmt.Sprintf("CAST(CASE WHEN %s IS NULL OR %s THEN %s ELSE error('a value does not fit its type') END AS %s)", f.column, f.exact, f.value, f.typ)
+	if f.plain == "" {
+		return matched
+	}
+	return fmt.Sprintf("CASE WHEN %s AND CAST(%s AS VARCHAR) = %s THEN %s ELSE %s END", f.plain, f.triedName(), f.column, f.triedName(), matched)
 }
 
 // misfits is the SQL condition for text that convert would fail on.

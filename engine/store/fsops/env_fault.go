@@ -5,6 +5,7 @@ package fsops
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 )
 
@@ -27,14 +28,18 @@ func FromEnv() (*FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	signal := syscall.SIGKILL
-	if fault.Kind == Stop {
-		signal = syscall.SIGSTOP
-	}
 	fault.End = func(int64) {
-		syscall.Kill(os.Getpid(), signal)
-		if signal == syscall.SIGKILL {
-			select {} // the signal is on its way; nothing more may happen
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // the signal is on its way; nothing more may happen
+	}
+	if fault.Kind == Stop {
+		fault.End = func(int64) {
+			// A stop reaches the threads one after the other: this one waits until it has been undone.
+			continued := make(chan os.Signal, 1)
+			signal.Notify(continued, syscall.SIGCONT)
+			syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			<-continued
+			signal.Stop(continued)
 		}
 	}
 	return New(fault), nil

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+
+	"github.com/ubunye-io/ubunye/engine/problem"
+)
+
+// JSON prints one event a line.
+type JSON struct {
+	Out io.Writer
+
+	mu sync.Mutex
+}
+
+// line is an Event as it is printed, with the parts of its problem.
+type line struct {
+	Event
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+	Data   string `json:"data,omitempty"` // what a problem means for the data
+	Hint   string `json:"hint,omitempty"` // what to do next
+}
+
+// Report prints one event. What cannot be written is lost: the exit code tells how the run ended.
+func (j *JSON) Report(e Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	l := line{Event: e}
+	if p := e.Problem; p != nil {
+		l.File, l.Line, l.Column, l.Data, l.Hint = p.Pos.File, p.Pos.Line, p.Pos.Col, p.Data, p.Hint
+		l.Message = p.Message
+	}
+	enc := json.NewEncoder(j.Out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(l)
+}
+
+// Of makes an event of a problem.
+func Of(kind Kind, p *problem.Problem) Event {
+	return Event{Kind: kind, Task: p.Task, Output: p.Output, Reason: p.Code, Message: p.Error(), Problem: p}
+}
