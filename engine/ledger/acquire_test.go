@@ -135,6 +135,33 @@ func (a *at) Before(op fsops.Op) error {
 
 func (a *at) After(fsops.Op, error) error { return nil }
 
+// Who takes the batch between another's look and its save is the one that has it.
+func TestR04_TakenBetweenLookAndSave(t *testing.T) {
+	for name, before := range map[string]bool{"a new batch": false, "a batch that was run before": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if before {
+				w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1"}}))
+			}
+			var first *Run
+			hook := &at{
+				match: func(op fsops.Op) bool { return op.Kind == "link" && strings.Contains(op.To, batch("d1").Key) },
+				do:    func() { first, _ = w.begin(w.open(nil), Request{Batch: batch("d1")}) },
+			}
+			second, err := w.open(hook).Begin(context.Background(), RunInfo{Pipeline: "sales"})
+			w.must(err)
+			_, err = second.Acquire(context.Background(), []Request{{Batch: batch("d1")}})
+			var held *HeldError
+			if !errors.As(err, &held) || held.Holder.Run != first.ID {
+				t.Fatalf("got %v", err)
+			}
+			if d := w.document(batch("d1")); d.Holder == nil || d.Holder.Run != first.ID {
+				t.Fatalf("held by %+v", d.Holder)
+			}
+		})
+	}
+}
+
 func TestR06_AllBatchesOrNone(t *testing.T) {
 	for _, when := range []string{"before", "meanwhile"} {
 		t.Run(when, func(t *testing.T) {
