@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
@@ -273,23 +275,31 @@ func shellQuote(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
 		return word
 	}
-	if strings.ContainsFunc(word, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if strings.ContainsFunc(word, unprintable) {
 		return dollarQuote(word)
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// dollarQuote quotes a word with control characters, which must not break the line that shows it.
+// unprintable is for what a problem's line shows as something else.
+func unprintable(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError
+}
+
+// dollarQuote quotes a word with characters that must not reach the line that shows it.
 func dollarQuote(word string) string {
 	var b strings.Builder
-	for i := range len(word) {
-		switch c := word[i]; {
-		case c == '\'' || c == '\\':
-			b.Write([]byte{'\\', c})
-		case c < ' ' || c == 0x7f:
-			fmt.Fprintf(&b, `\%03o`, c)
+	for at, r := range word {
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case unprintable(r):
+			_, size := utf8.DecodeRuneInString(word[at:])
+			for _, c := range []byte(word[at : at+size]) {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
 		default:
-			b.WriteByte(c)
+			b.WriteRune(r)
 		}
 	}
 	return "$'" + b.String() + "'"

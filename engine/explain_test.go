@@ -10,7 +10,7 @@ import (
 
 // A command in a hint means to a shell what was typed, whatever the words hold, and stays on its line.
 func TestR51_HintsAreWordsToAShell(t *testing.T) {
-	words := []string{"plain", "", "two  spaces", "it's", `back\slash`, "$HOME `id` \"x\" !", "a\nb\tc'\\\x7f", "ends in a newline\n", "ü", "~", "*", "#"}
+	words := []string{"plain", "", "two  spaces", "it's", `back\slash`, "$HOME `id` \"x\" !", "a\nb\tc'\\\x7f", "ends in a newline\n", "turns \u202e round", "no text \xff\xc3", "\u0085", "ü", "~", "*", "#"}
 	r := &run{options: Options{Command: append([]string{"printf", `%s\0`}, words...)}}
 	line := (&problem.Problem{Message: "m", Hint: r.command("--rerun")}).Error()
 	if strings.ContainsAny(line, "\n\r\t") {

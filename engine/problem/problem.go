@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Code names a kind of problem. Codes are part of the program's interface (`--json` prints them as
@@ -127,21 +128,22 @@ func (p *Problem) Error() string {
 	if p.Data != "" {
 		b.WriteString("; " + p.Data)
 	}
-	line := strings.Join(strings.Fields(b.String()), " ")
-	if p.Hint != "" {
-		line += " (" + oneLine(p.Hint) + ")"
+	line := strings.Join(strings.Fields(printable(b.String())), " ")
+	if p.Hint != "" { // its spaces stay as they are: a command in it is pasted into a shell
+		line += " (" + printable(p.Hint) + ")"
 	}
 	return line
 }
 
-// oneLine keeps a hint on its line and all else of it as it is: a command in it is pasted into a shell.
-func oneLine(hint string) string {
+// printable makes a text, of which parts may come from data, one that a terminal can be given: valid UTF-8 without
+// control characters, those included that turn the direction of what follows.
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r
-	}, hint)
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // Unwrap gives the error that the problem was made from.
