@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -134,6 +135,30 @@ func (a *at) Before(op fsops.Op) error {
 }
 
 func (a *at) After(fsops.Op, error) error { return nil }
+
+// A disk that takes the run's record and not its document is a ledger that cannot be written too.
+func TestR11_ADocumentThatCannotBeWritten(t *testing.T) {
+	w := newWorld(t)
+	run, err := w.open(noLinks{}).Begin(context.Background(), RunInfo{Pipeline: "sales"})
+	w.must(err)
+	var unwritable *UnwritableError
+	if _, err := run.Acquire(context.Background(), []Request{{Batch: batch("d1")}}); !errors.As(err, &unwritable) || !errors.Is(err, syscall.EROFS) ||
+		!strings.Contains(err.Error(), w.dir) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// noLinks is a disk on which no document gets a name.
+type noLinks struct{}
+
+func (noLinks) Before(op fsops.Op) error {
+	if strings.Contains(op.To, "/batches/") {
+		return syscall.EROFS
+	}
+	return nil
+}
+
+func (noLinks) After(fsops.Op, error) error { return nil }
 
 // Who takes the batch between another's look and its save is the one that has it.
 func TestR04_TakenBetweenLookAndSave(t *testing.T) {
