@@ -65,6 +65,7 @@ func abiOutput(t plan.Target) abi.Output {
 // when a writer has them encoded.
 func (b *batch) read(ctx context.Context) error {
 	b.step("read")
+	b.pinned = map[string][]compute.File{}
 	inputs := map[string]inputPrint{}
 	for _, in := range b.task.Inputs {
 		columns := make([]compute.Column, len(in.Columns))
@@ -75,6 +76,7 @@ func (b *batch) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		b.pinned[in.Name] = files
 		inputs[in.Name] = fingerprint(files)
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
