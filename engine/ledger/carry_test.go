@@ -528,3 +528,47 @@ func TestOnlyStagingFoldersAreDropped(t *testing.T) {
 		w.must(run.End(context.Background(), Refused))
 	}
 }
+
+// Whoever empties a list makes every name durable that it needs, also where it finds the work done: its
+// maker may have died between the change and the sync.
+func TestWhoeverEmptiesAListSyncsEveryFolder(t *testing.T) {
+	deep := filepath.Join("year=2026", "month=01", "day=01")
+	newLake := func(t *testing.T, hook fsops.Hook) *world {
+		w := newWorld(t)
+		_, s := w.begin(w.open(hook), Request{Batch: batch("d1")})
+		w.must(s.Prepare(context.Background(), w.spec()))
+		w.must(os.MkdirAll(filepath.Join(s.Staging("clean"), deep), 0o777))
+		w.must(os.WriteFile(filepath.Join(s.Staging("clean"), deep, "part-1.parquet"+stagedSuffix), []byte("1"), 0o666))
+		w.must(commit(s, "clean"))
+		return w
+	}
+	count := &fsops.Trace{}
+	w := newLake(t, nil)
+	if _, left, err := w.open(count).FinishCommitted(context.Background(), "sales"); err != nil || len(left) > 0 {
+		t.Fatal(left, err)
+	}
+	for k := range int64(len(count.Ops())) {
+		w := newLake(t, nil)
+		w.open(killed{at: k + 1}).FinishCommitted(context.Background(), "sales")
+		if len(w.document(batch("d1")).Todo) == 0 {
+			continue // the list is empty already: the killed one had synced
+		}
+		trace := &fsops.Trace{}
+		if _, left, err := w.open(trace).FinishCommitted(context.Background(), "sales"); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+		synced := map[string]bool{}
+		for _, op := range trace.Ops() {
+			if op.Kind == "link" {
+				break // the save that empties the list
+			}
+			synced[op.Path] = synced[op.Path] || op.Kind == "syncdir"
+		}
+		for dir := filepath.Join(w.lake, deep); dir != filepath.Dir(w.dir); dir = filepath.Dir(dir) {
+			if !synced[dir] {
+				t.Fatalf("after a death at operation %d the list was emptied before %s was durable", k+1, dir)
+			}
+		}
+		w.wantRows("landed", "1")
+	}
+}
