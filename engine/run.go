@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -142,8 +143,12 @@ func (r *run) lease(ctx context.Context) error {
 	return nil
 }
 
-// told gives the wish to stop as the error, if it was that.
+// told gives the wish to stop as the error, if it was that. A lease that was lost and a save of which
+// nobody knows whether it counted are told all the same: the run did not drop its staging then.
 func told(ctx context.Context, err error) error {
+	if errors.As(err, new(*ledger.LostError)) || errors.As(err, new(*ledger.UnknownError)) {
+		return err
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
