@@ -164,9 +164,14 @@ func (r *run) end(ctx context.Context, status ledger.Status) {
 
 func (r *run) warn(text string) { r.emit(Event{Kind: Warning, Message: text}) }
 
-// finishCommitted carries out what earlier runs of the pipeline had committed and not landed.
+// finishCommitted carries out what earlier runs of the pipeline, and others that write to the same folders,
+// had committed and not landed.
 func (r *run) finishCommitted(ctx context.Context) error {
-	done, left, err := r.ledger.FinishCommitted(ctx, r.config.Name)
+	var targets []string
+	for _, t := range r.info().Targets {
+		targets = append(targets, t.Path)
+	}
+	done, left, err := r.ledger.FinishCommitted(ctx, r.config.Name, targets...)
 	if err != nil {
 		return r.explain(told(ctx, err), "")
 	}

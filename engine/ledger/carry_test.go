@@ -118,6 +118,49 @@ func TestFinishOnlyTheOwnPipeline(t *testing.T) {
 	w.wantRows("another pipeline")
 }
 
+// But whoever writes to the same folder finishes them, by whatever name it calls the folder.
+func TestFinishWhatOthersCommittedForTheSameFolder(t *testing.T) {
+	for _, name := range []string{"the path", "a link to it"} {
+		w := newWorld(t)
+		ctx := context.Background()
+		run, err := w.open(nil).Begin(ctx, RunInfo{Pipeline: "sales", Batches: []Batch{batch("d1")}, Targets: []Target{{Path: w.lake, Adds: true}}})
+		w.must(err)
+		leases, err := run.Acquire(ctx, []Request{{Batch: batch("d1")}})
+		w.must(err)
+		w.must(leases[0].Prepare(ctx, w.spec()))
+		w.must(stage(leases[0], []string{"1a", "1b"}))
+		w.must(commit(leases[0], "clean"))
+		target := w.lake
+		if name == "a link to it" {
+			w.must(os.Symlink(w.dir, filepath.Join(w.dir, "link")))
+			target = filepath.Join(w.dir, "link", "lake", "orders")
+		}
+		for _, other := range []string{filepath.Join(w.dir, "lake"), target + "2"} {
+			if done, left, err := w.open(nil).FinishCommitted(ctx, "other", other); err != nil || len(done)+len(left) > 0 {
+				t.Fatal(done, left, err)
+			}
+		}
+		w.wantRows("another folder")
+		done, left, err := w.open(nil).FinishCommitted(ctx, "other", target)
+		if err != nil || len(left) > 0 || len(done) != 1 || done[0].Landed != 2 || done[0].Run != run.ID {
+			t.Fatalf("%s: %v, %v, %v", name, done, left, err)
+		}
+		w.wantRows(name, "1a", "1b")
+	}
+}
+
+// A record that cannot be read is named once, with its file, and nothing else is made up.
+func TestAnUnreadableRecordIsNamedOnce(t *testing.T) {
+	w := committed(t)
+	path := filepath.Join(w.dir, ".ubunye", "runs", "x.json")
+	w.must(os.WriteFile(path, nil, 0o666))
+	_, left := w.finish()
+	if len(left) != 1 || !strings.HasPrefix(left[0].String(), path+" is there but cannot be used: ") || strings.Count(left[0].String(), path) != 1 {
+		t.Fatalf("%q", left)
+	}
+	w.wantRows("what others had committed is landed all the same", "1a", "1b")
+}
+
 // R21: each file once, whoever else is doing it at the same time.
 func TestR21_ManyFinishAtOnce(t *testing.T) {
 	for range 10 {

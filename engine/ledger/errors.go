@@ -64,7 +64,8 @@ func (e *ClaimsMissingError) Error() string {
 		e.Batch.Name(), e.Base, e.Example)
 }
 
-// Left is an entry of a to-do list that could not be carried out.
+// Left is an entry of a to-do list that could not be carried out; or, without an entry, a record or a
+// document that could not be used.
 type Left struct {
 	Batch Batch
 	Entry Entry
@@ -73,6 +74,9 @@ type Left struct {
 }
 
 func (l Left) String() string {
+	if l.Entry.Do == "" { // no list could be read; such an error names its file
+		return l.Err.Error()
+	}
 	return fmt.Sprintf("%s of output %s (run %s): %s: %v", l.Entry.Do, l.Entry.Output, l.Entry.Run, l.Path, l.Err)
 }
 
