@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
@@ -217,12 +219,14 @@ func (b *batch) variables() []compute.Variable {
 }
 
 // spillFolder is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
+// The name holds a random id: a process id is used again, and by other machines or containers that may share
+// the disk, and two engines in one folder would overwrite each other's rows.
 func (r *run) spillFolder(name string) string {
 	dir := r.config.Engine.Spill
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	return filepath.Join(dir, fmt.Sprintf("ubunye-spill-%d-%s", os.Getpid(), name))
+	return filepath.Join(dir, "ubunye-spill-"+uuid.NewString()+"-"+name)
 }
 
 func configHash(config []byte) string {
