@@ -3,10 +3,12 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -588,5 +590,37 @@ func TestASaveThatDidNotHappenCanBeTriedAgain(t *testing.T) {
 	w.must(s.Fail(context.Background(), "cancelled"))
 	if d := w.document(batch("d1")); d.Holder != nil || errors.Is(save, store.ErrUnknown) {
 		t.Fatalf("%+v", d)
+	}
+}
+
+// A staging folder is dropped by all who come, at once: none of them takes the work of another for damage.
+func TestR21_ManyDropAtOnce(t *testing.T) {
+	w := newWorld(t)
+	_, s := w.begin(w.open(nil), Request{Batch: batch("d1")})
+	w.must(s.Prepare(context.Background(), w.spec()))
+	mark, err := os.ReadFile(filepath.Join(s.Staging("clean"), stagingMarker))
+	w.must(err)
+	l := w.open(nil)
+	for i := range 200 {
+		staging := filepath.Join(w.dir, ".ubunye", stagingFolder, "r", fmt.Sprint(i), "clean")
+		w.must(os.MkdirAll(staging, 0o777))
+		w.must(os.WriteFile(filepath.Join(staging, stagingMarker), mark, 0o666))
+		start := make(chan struct{})
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				<-start
+				if err := l.dropStaging(staging); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		for _, path := range []string{staging, staging + ".drop"} {
+			if is, err := there(path); is || err != nil {
+				t.Fatalf("%s is left: %v", path, err)
+			}
+		}
 	}
 }

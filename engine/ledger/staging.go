@@ -71,7 +71,10 @@ func (l *Ledger) dropStaging(staging string) error {
 	}
 	if is {
 		if err := l.ours(staging); err != nil {
-			return err
+			// another process may have renamed it in between: it looked into it before
+			if is, lookErr := there(staging); is || lookErr != nil {
+				return err
+			}
 		}
 		if err := l.removeAll(dropped); err != nil { // of an earlier try
 			return err
