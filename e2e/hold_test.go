@@ -132,6 +132,18 @@ func TestR06AllBatchesOrNone(t *testing.T) {
 	same(t, "rows of c", p.rows("lake/c"), []string{`{"id": "1"}`})
 }
 
+// An output that another ledger answers for refuses the start, all its tasks, before anything is read.
+func TestR05AFolderOfAnotherLedgerIsRefused(t *testing.T) {
+	p := newProject(t, threeTasks)
+	p.write("lake/b/_ubunye-target", `{"target":"0123456789abcdef0123456789abcdef","ledger":"fedcba9876543210fedcba9876543210"}`)
+	before := p.files(".")
+	r := p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 1).oneLine(t)
+	r.says(t, "task b, output out", p.path("lake/b/_ubunye-target"), "fedcba9876543210fedcba9876543210", "nothing was read or written")
+	same(t, "files after the refusal", p.files("."), before)
+	p.write("in.csv", "id\n1\n")
+	p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01", "--task", "a", "--task", "c").must(t, 0)
+}
+
 func TestR10ADamagedDocumentIsRefusedByName(t *testing.T) {
 	p := newSales(t)
 	p.runDay("2026-01-01").must(t, 0)

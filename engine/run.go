@@ -130,6 +130,13 @@ func (r *run) lease(ctx context.Context) error {
 			return r.explain(told(ctx, err), q.Batch.Task)
 		}
 	}
+	for _, t := range r.plan.Tasks {
+		for _, o := range t.Targets {
+			if err := r.ledger.CheckTarget(o.Name, o.Path); err != nil {
+				return r.explain(told(ctx, &outputError{target: o, err: err}), t.Name)
+			}
+		}
+	}
 	record, err := r.ledger.Begin(ctx, r.info())
 	if err != nil {
 		return r.explain(told(ctx, err), "")

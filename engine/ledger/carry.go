@@ -126,8 +126,8 @@ func (w *work) locate() (targetFile, error) {
 		}
 	}
 	t, err := w.ledger.target(w.base)
-	if err == nil && t.Ledger != "" && t.Ledger != w.mine {
-		err = &TargetElsewhereError{Output: w.entry.Output, Path: filepath.Join(w.base, targetName), Ledger: t.Ledger, Mine: w.mine}
+	if err == nil {
+		err = elsewhere(w.entry.Output, w.base, t, w.mine)
 	}
 	return t, err
 }

@@ -343,6 +343,15 @@ func TestATargetOfAnotherLedgerIsRefused(t *testing.T) {
 	if !slices.Equal(before, tree(t, w.lake)) {
 		t.Fatal("a refused run changed the folder")
 	}
+	fresh := &world{t: t, dir: filepath.Join(w.dir, "fresh")}
+	for l, mine := range map[*Ledger]string{other.open(nil): elsewhere.Mine, fresh.open(nil): ""} {
+		var looked *TargetElsewhereError
+		if err := l.CheckTarget("clean", w.lake); !errors.As(err, &looked) || looked.Mine != mine || looked.Ledger != target.Ledger || looked.Path != elsewhere.Path {
+			t.Fatalf("looking only: %v", err)
+		}
+		w.must(l.CheckTarget("clean", w.lake+"2"))
+	}
+	w.must(w.open(nil).CheckTarget("clean", w.lake))
 	if d := other.document(batch("d1")); d.Holder != nil {
 		t.Fatal("the batch was not given back")
 	}

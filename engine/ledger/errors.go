@@ -185,10 +185,13 @@ type TargetElsewhereError struct {
 	Output string
 	Path   string // of the target file
 	Ledger string // the other ledger's id
-	Mine   string
+	Mine   string // "" if this one has not been made yet
 }
 
 func (e *TargetElsewhereError) Error() string {
+	if e.Mine == "" {
+		return fmt.Sprintf("%s says that the folder belongs to ledger %s, not to this one, which is new", e.Path, e.Ledger)
+	}
 	return fmt.Sprintf("%s says that the folder belongs to ledger %s, not to this one (%s)", e.Path, e.Ledger, e.Mine)
 }
 
