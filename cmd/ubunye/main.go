@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,8 +26,13 @@ func main() {
 	os.Exit(code)
 }
 
+// oneWish is how long further signals are taken for the same wish to stop: timeout(1) sends its signal to the
+// process and then to its group, and wrappers pass on the Ctrl-C that the terminal has sent already. The second
+// one would leave the batch held.
+const oneWish = 2 * time.Second
+
 // signals gives a context that ends with the problem that SIGINT, SIGTERM or SIGHUP (the terminal is gone)
-// means. A second signal ends the process as usual. One that whoever started the process has it ignore, as
+// means. A later signal ends the process as usual. One that whoever started the process has it ignore, as
 // nohup does, stays ignored.
 func signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -44,8 +50,8 @@ func signals() (context.Context, func()) {
 		if !ok {
 			return
 		}
-		signal.Stop(got)
 		cancel(interruption(s))
+		time.AfterFunc(oneWish, func() { signal.Stop(got) })
 	}()
 	return ctx, func() { signal.Stop(got) }
 }

@@ -213,6 +213,9 @@ type HeartbeatError struct {
 }
 
 func (e *HeartbeatError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("the heartbeat %s was not touched for %s: the process was suspended, or the disk does not answer", e.Path, e.For.Round(time.Second))
+	}
 	return fmt.Sprintf("the heartbeat %s could not be touched for %s: %v", e.Path, e.For.Round(time.Second), e.Err)
 }
 func (e *HeartbeatError) Unwrap() error { return e.Err }
