@@ -27,15 +27,13 @@ func FromEnv() (*FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	signal := syscall.SIGKILL
-	if fault.Kind == Stop {
-		signal = syscall.SIGSTOP
-	}
 	fault.End = func(int64) {
-		syscall.Kill(os.Getpid(), signal)
-		if signal == syscall.SIGKILL {
-			select {} // the signal is on its way; nothing more may happen
+		if fault.Kind == Stop {
+			freeze()
+			return
 		}
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // the signal is on its way; nothing more may happen
 	}
 	return New(fault), nil
 }
