@@ -19,6 +19,7 @@ type batch struct {
 	session  compute.Session
 	writers  map[string]*writer.Session       // by output
 	inputs   json.RawMessage                  // what was read, by input
+	pinned   map[string][]compute.File        // the files of it, by input
 	staged   map[string]ledger.Result         // by output
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made
@@ -51,6 +52,9 @@ func (b *batch) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := b.stage(ctx); err != nil { // 7
+		return err
+	}
+	if err := b.unchanged(); err != nil {
 		return err
 	}
 	return context.Cause(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -135,7 +136,7 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 	switch {
 	case errors.As(err, &unwritable):
 		return &problem.Problem{Code: problem.LedgerUnwritable, Pos: r.config.Ledger.Pos, Message: "refused: " + unwritable.Error(), Data: untouched,
-			Hint: "make that folder writable or name another one as ledger: {path: …}; or set UBUNYE_RUN_LEASE=off to run without the promise that a batch lands once"}
+			Hint: orMakeRoom(err, "make that folder writable or name another one as ledger: {path: …}; or set UBUNYE_RUN_LEASE=off to run without the promise that a batch lands once")}
 	case errors.As(err, &unreadable):
 		return &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
 			Hint: "restore the file, or use the program that wrote it; it is never taken for absent"}
@@ -144,7 +145,7 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 			Hint: "name that ledger as ledger: {path: …}, or write into another folder"}
 	case errors.As(err, &output):
 		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: output.Error(), Data: nothing,
-			Hint: "make the folder writable for this user"}
+			Hint: orMakeRoom(err, "make the folder writable for this user")}
 	case errors.As(err, &lost):
 		return &problem.Problem{Code: problem.RunLeaseLost, Task: lost.Batch.Task, Message: "the lease was lost: " + lost.Error(),
 			Data: "this run made nothing visible", Hint: "nothing is to be done here: the other run has the batch"}
@@ -159,6 +160,14 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 			Hint: "the run ended itself before others could judge it dead; run it again when the disk answers"}
 	}
 	return nil
+}
+
+// orMakeRoom is the hint for a folder that cannot be written: rights are no help where the disk is full.
+func orMakeRoom(err error, otherwise string) string {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return "make room on that disk and run again"
+	}
+	return otherwise
 }
 
 // explainCompute places what the compute engine says in the data file, the SQL or the pipeline.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
@@ -67,6 +69,7 @@ func abiOutput(t plan.Target) abi.Output {
 // when a writer has them encoded.
 func (b *batch) read(ctx context.Context) error {
 	b.step("read")
+	b.pinned = map[string][]compute.File{}
 	inputs := map[string]inputPrint{}
 	for _, in := range b.task.Inputs {
 		columns := make([]compute.Column, len(in.Columns))
@@ -77,6 +80,7 @@ func (b *batch) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		b.pinned[in.Name] = files
 		inputs[in.Name] = fingerprint(files)
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
@@ -217,12 +221,14 @@ func (b *batch) variables() []compute.Variable {
 }
 
 // spillFolder is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
+// The name holds a random id: a process id is used again, and by other machines or containers that may share
+// the disk, and two engines in one folder would overwrite each other's rows.
 func (r *run) spillFolder(name string) string {
 	dir := r.config.Engine.Spill
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	return filepath.Join(dir, fmt.Sprintf("ubunye-spill-%d-%s", os.Getpid(), name))
+	return filepath.Join(dir, "ubunye-spill-"+uuid.NewString()+"-"+name)
 }
 
 // makeSpill makes the folder that the pipeline names for spilled rows; the compute engine makes one below it.

@@ -28,27 +28,52 @@ func main() {
 	os.Exit(code)
 }
 
-// signals gives a context that ends with the problem that SIGINT or SIGTERM means. A second signal ends
-// the process as usual.
+// oneWish is how long further signals are taken for the same wish to stop: timeout(1) sends its signal to the
+// process and then to its group, and wrappers pass on the Ctrl-C that the terminal has sent already. The second
+// one would leave the batch held.
+const oneWish = 2 * time.Second
+
+// signals gives a context that ends with the problem that SIGINT, SIGTERM or SIGHUP (the terminal is gone)
+// means. A later signal ends the process as usual. One that whoever started the process has it ignore, as
+// nohup does, stays ignored.
 func signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	got := make(chan os.Signal, 1)
-	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(got, s)
+		}
+	}
+	// A reader of what is printed that goes away (| head) must not end a run that holds a batch: with this
+	// the write fails, instead of the process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		s, ok := <-got
 		if !ok {
 			return
 		}
-		signal.Stop(got)
-		p := &problem.Problem{Code: problem.Interrupted, Message: "interrupted by SIGINT"}
-		if s == syscall.SIGTERM {
-			p = &problem.Problem{Code: problem.Terminated, Message: "interrupted by SIGTERM"}
-		}
-		p.Data = "nothing became visible, what was staged is dropped"
-		p.Hint = "run it again: it starts from the beginning of the batch"
-		cancel(p)
+		cancel(interruption(s))
+		time.AfterFunc(oneWish, func() { signal.Stop(got) })
 	}()
 	return ctx, func() { signal.Stop(got) }
+}
+
+// interruption is what a signal means to a run.
+func interruption(s os.Signal) *problem.Problem {
+	p := &problem.Problem{
+		Code: problem.Terminated,
+		Data: "nothing became visible, what was staged is dropped",
+		Hint: "run it again: it starts from the beginning of the batch",
+	}
+	switch s {
+	case syscall.SIGINT:
+		p.Code, p.Message = problem.Interrupted, "interrupted by SIGINT"
+	case syscall.SIGHUP:
+		p.Message = "interrupted by SIGHUP"
+	default:
+		p.Message = "interrupted by SIGTERM"
+	}
+	return p
 }
 
 // run is the program: what it prints on stdout is the result, all else goes to stderr. It returns the exit code.
