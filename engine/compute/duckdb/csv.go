@@ -103,6 +103,9 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if ctx.Err() != nil {
 			return cancelled(ctx)
 		}
+		if err := intact(ctx, f.Path); err != nil {
+			return err
+		}
 		header, err := c.header(f.Path)
 		if err != nil {
 			return err

@@ -39,7 +39,12 @@ func expand(pathname string) (found, error) {
 	info, err := os.Stat(pathname)
 	switch {
 	case err == nil && info.IsDir():
-		return expandPattern(pathname, pathname, []string{"**", "*"})
+		f, err := expandPattern(pathname, pathname, []string{"**", "*"})
+		var e *compute.Error
+		if errors.As(err, &e) && e.Kind == compute.InputMissing {
+			e.Message, e.Hint = "the folder holds no file", "names that begin with . or _ or end in .staged are not read"
+		}
+		return f, err
 	case err == nil:
 		f, err := pin(pathname)
 		return found{files: []compute.File{f}, root: filepath.Dir(pathname)}, err
@@ -190,6 +195,10 @@ func missing(pathname string) error {
 
 // unreadable is about something that exists, or may exist, and cannot be read: it is never taken for absent.
 func unreadable(name string, err error) error {
+	var known *compute.Error
+	if errors.As(err, &known) {
+		return known
+	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
