@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -137,11 +140,11 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 		return &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
 			Hint: "restore the file, or use the program that wrote it; it is never taken for absent"}
 	case errors.As(err, &elsewhere):
-		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Message: "refused: " + elsewhere.Error(), Data: untouched,
+		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Pos: r.outputPos(task, elsewhere.Output), Message: "refused: " + elsewhere.Error(), Data: nothing,
 			Hint: "name that ledger as ledger: {path: …}, or write into another folder"}
 	case errors.As(err, &output):
 		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: output.Error(), Data: nothing,
-			Hint: "make the folder writable for this user"}
+			Hint: unwritableHint(output.Err)}
 	case errors.As(err, &lost):
 		return &problem.Problem{Code: problem.RunLeaseLost, Task: lost.Batch.Task, Message: "the lease was lost: " + lost.Error(),
 			Data: "this run made nothing visible", Hint: "nothing is to be done here: the other run has the batch"}
@@ -191,7 +194,7 @@ func (r *run) explainCompute(err error, task string) *problem.Problem {
 
 // computePos is the place in the data file if there is one, else in the pipeline.
 func (r *run) computePos(e *compute.Error, task string) problem.Pos {
-	if e.File != "" && e.Kind != compute.InputMissing {
+	if e.File != "" && e.Kind != compute.InputMissing && e.Kind != compute.BadOption {
 		return problem.Pos{File: e.File, Line: int(e.Line)}
 	}
 	for _, t := range r.plan.Tasks {
@@ -202,10 +205,7 @@ func (r *run) computePos(e *compute.Error, task string) problem.Pos {
 			if in.Name != e.Input {
 				continue
 			}
-			if e.Kind == compute.InputMissing {
-				return in.PathPos
-			}
-			return in.Pos
+			return inputPos(in, e)
 		}
 		for _, s := range t.Steps {
 			if s.Name == e.Step {
@@ -214,6 +214,30 @@ func (r *run) computePos(e *compute.Error, task string) problem.Pos {
 		}
 	}
 	return problem.Pos{}
+}
+
+// inputPos is the place in the pipeline of what is wrong with an input: its path, a column, or the whole of it.
+func inputPos(in config.Input, e *compute.Error) problem.Pos {
+	if e.Kind == compute.InputMissing || e.File != "" {
+		return in.PathPos
+	}
+	for _, c := range in.Columns {
+		if c.Name == e.Column {
+			return c.Pos
+		}
+	}
+	return in.Pos
+}
+
+// unwritableHint says what helps against an output folder that cannot be made or written.
+func unwritableHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return "a file is where a folder must be: remove it, or name another folder"
+	case errors.Is(err, fs.ErrPermission):
+		return "make the folder writable for this user"
+	}
+	return "remove the cause, or name another folder"
 }
 
 // outputPos is the place of an output's path in the pipeline.
@@ -243,8 +267,12 @@ func (r *run) explainWriter(err error, _ string) *problem.Problem {
 		return nil
 	}
 	p := &problem.Problem{Code: problem.WriterFailed, Message: e.Error(), Hint: e.Hint, Data: nothing}
-	if e.Kind == writer.Missing {
+	var reported *abi.Failure
+	switch {
+	case e.Kind == writer.Missing:
 		p.Code = problem.PluginMissing
+	case e.Kind == writer.Reported && errors.As(err, &reported) && reported.Code == abi.CodeInvalid:
+		p.Code = problem.ConfigInvalid // the writer cannot do what the pipeline asks of it, whatever the rows are
 	}
 	return p
 }

@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ubunye-io/ubunye/engine"
 	"github.com/ubunye-io/ubunye/engine/problem"
@@ -20,7 +22,7 @@ import (
 
 func main() {
 	ctx, stop := signals()
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
@@ -49,10 +51,11 @@ func signals() (context.Context, func()) {
 }
 
 // run is the program: what it prints on stdout is the result, all else goes to stderr. It returns the exit code.
+// The first of args is the program's name, as it was typed.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	app := &app{stdout: stdout, stderr: stderr, args: args}
 	root := app.command()
-	root.SetArgs(args)
+	root.SetArgs(args[1:])
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -67,7 +70,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // app is one call of the program.
 type app struct {
 	stdout, stderr io.Writer
-	args           []string
+	args           []string        // the words of the command line, the program's name first
 	told           map[string]bool // problems that an event has told already
 }
 
@@ -77,14 +80,42 @@ func (a *app) command() *cobra.Command {
 		Short:         "Run data pipelines written in YAML; a rerun is always safe",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noWords,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err.Error(), cmd.CommandPath()+" --help lists the flags")
-	})
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.runCommand(), a.validateCommand(), a.planCommand(), a.statusCommand(), a.showCommand(), a.versionCommand())
 	return root
+}
+
+// flagError says what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	message := err.Error()
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		message = fmt.Sprintf("--%s: %q cannot be its value", invalid.GetFlag().Name, invalid.GetValue())
+		var number *strconv.NumError
+		if errors.As(err, &number) {
+			message = fmt.Sprintf("--%s: %q is not a whole number", invalid.GetFlag().Name, invalid.GetValue())
+		}
+	}
+	return usage(message, cmd.CommandPath()+" --help lists the flags")
+}
+
+// noWords refuses words that no flag takes: none of the commands has any.
+func noWords(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasSubCommands():
+		hint := "ubunye --help lists the commands"
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("did you mean %q?", near[0])
+		}
+		return usage(fmt.Sprintf("there is no command %q", args[0]), hint)
+	}
+	return usage(fmt.Sprintf("%s takes flags only, not the word %q", cmd.CommandPath(), args[0]), cmd.CommandPath()+" --help lists the flags")
 }
 
 func usage(message, hint string) *problem.Problem {
@@ -103,7 +134,7 @@ func (a *app) complain(err error) {
 	case errors.As(err, &one):
 		a.complainOnce(one.Error())
 	default:
-		a.complainOnce(usage(err.Error(), "ubunye --help lists the commands").Error())
+		a.complainOnce(err.Error())
 	}
 }
 

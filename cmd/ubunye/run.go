@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -12,9 +13,7 @@ func (a *app) runCommand() *cobra.Command {
 	var rerun rerunFlag
 	cmd := a.pipelineCommand("run -c FILE", "Run a pipeline: each of its batches lands once", rerun.add,
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
-			if err := rerun.apply(&o); err != nil {
-				return err
-			}
+			rerun.apply(&o)
 			result, err := e.Run(cmd.Context(), o)
 			a.printResult(result)
 			return err
@@ -43,19 +42,22 @@ func (a *app) printResult(r engine.Result) {
 type rerunFlag struct{ value string }
 
 func (f *rerunFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.value, "rerun", "", "replace the batch if it is finished; =anyway: also when files of it are gone")
-	cmd.Flags().Lookup("rerun").NoOptDefVal = "yes"
+	cmd.Flags().Var(f, "rerun", "replace the batch if it is finished; --rerun=anyway: also when files of it are gone")
+	cmd.Flags().Lookup("rerun").NoOptDefVal = "true"
 }
 
-func (f *rerunFlag) apply(o *engine.Options) error {
-	switch f.value {
-	case "":
-	case "yes":
-		o.Rerun = true
-	case "anyway":
-		o.Rerun, o.RerunAnyway = true, true
-	default:
-		return usage("--rerun="+f.value+" is not known", "write --rerun or --rerun=anyway")
+// String, Set and Type uphold pflag.Value. The type makes the help show a flag that needs no value.
+func (f *rerunFlag) String() string { return f.value }
+func (f *rerunFlag) Type() string   { return "bool" }
+func (f *rerunFlag) Set(value string) error {
+	if value != "true" && value != "false" && value != "anyway" {
+		return errors.New("write --rerun or --rerun=anyway")
 	}
+	f.value = value
 	return nil
+}
+
+func (f *rerunFlag) apply(o *engine.Options) {
+	o.Rerun = f.value == "true" || f.value == "anyway"
+	o.RerunAnyway = f.value == "anyway"
 }
