@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -137,13 +138,17 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 		return &problem.Problem{Code: problem.LedgerUnwritable, Pos: r.config.Ledger.Pos, Message: "refused: " + unwritable.Error(), Data: untouched,
 			Hint: "make that folder writable or name another one as ledger: {path: …}; or set UBUNYE_RUN_LEASE=off to run without the promise that a batch lands once"}
 	case errors.As(err, &unreadable):
-		return &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
-			Hint: "restore the file, or use the program that wrote it; it is never taken for absent"}
+		var pos problem.Pos
+		if errors.Is(err, syscall.ENOTDIR) {
+			pos = r.config.Ledger.Pos // no file of the ledger is at fault, but its place
+		}
+		return &problem.Problem{Code: problem.RecordUnreadable, Pos: pos, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
+			Hint: unreadableHint(unreadable.Err)}
 	case errors.As(err, &elsewhere):
 		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Pos: r.outputPos(task, elsewhere.Output), Message: "refused: " + elsewhere.Error(), Data: nothing,
 			Hint: "name that ledger as ledger: {path: …}, or write into another folder"}
 	case errors.As(err, &output):
-		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: output.Error(), Data: nothing,
+		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: unwritableText(output), Data: nothing,
 			Hint: unwritableHint(output.Err)}
 	case errors.As(err, &lost):
 		return &problem.Problem{Code: problem.RunLeaseLost, Task: lost.Batch.Task, Message: "the lease was lost: " + lost.Error(),
@@ -227,6 +232,26 @@ func inputPos(in config.Input, e *compute.Error) problem.Pos {
 		}
 	}
 	return in.Pos
+}
+
+// unreadableHint says what helps against something of a ledger that is there and cannot be used.
+func unreadableHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return "a file is where a folder of the ledger must be: name another folder as ledger: {path: …}"
+	case errors.Is(err, fs.ErrPermission):
+		return "give this user the right to read it; it is never taken for absent"
+	}
+	return "restore the file, or use the program that wrote it; it is never taken for absent"
+}
+
+// unwritableText says why files cannot be landed; the name of what was tried there means nothing to people.
+func unwritableText(e *ledger.OutputUnwritableError) string {
+	var path *fs.PathError
+	if errors.As(e.Err, &path) {
+		return fmt.Sprintf("files cannot be landed in %s: %v in %s", e.Path, path.Err, filepath.Dir(path.Path))
+	}
+	return e.Error()
 }
 
 // unwritableHint says what helps against an output folder that cannot be made or written.

@@ -31,6 +31,8 @@ func main() {
 // the process as usual.
 func signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
+	// A reader of the output that goes away, as head does, must not kill a run: it would hold its batches still.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	got := make(chan os.Signal, 1)
 	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
@@ -53,18 +55,43 @@ func signals() (context.Context, func()) {
 // run is the program: what it prints on stdout is the result, all else goes to stderr. It returns the exit code.
 // The first of args is the program's name, as it was typed.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := &app{stdout: stdout, stderr: stderr, args: args}
+	printed := &printer{to: stdout}
+	app := &app{stdout: printed, stderr: stderr, args: args}
 	root := app.command()
 	root.SetArgs(args[1:])
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(printed)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return problem.ExitOK
+		err = printed.lost()
 	}
-	app.complain(err)
+	if err != nil {
+		app.complain(err)
+	}
 	return problem.Exit(err)
+}
+
+// printer is stdout. It keeps the first failure to print, of which no command need know.
+type printer struct {
+	to  io.Writer
+	err error
+}
+
+func (p *printer) Write(text []byte) (int, error) {
+	if p.err == nil {
+		_, p.err = p.to.Write(text)
+	}
+	return len(text), nil
+}
+
+// lost is the problem of a result that could not be printed. A reader that has read enough is none.
+func (p *printer) lost() error {
+	if p.err == nil || errors.Is(p.err, syscall.EPIPE) {
+		return nil
+	}
+	return &problem.Problem{Code: problem.Failed, Message: "the result could not be printed: " + p.err.Error(),
+		Data: "what was done stays done", Hint: "ubunye status tells what that is"}
 }
 
 // app is one call of the program.
@@ -94,11 +121,12 @@ func flagError(cmd *cobra.Command, err error) error {
 	message := err.Error()
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		message = fmt.Sprintf("--%s: %q cannot be its value", invalid.GetFlag().Name, invalid.GetValue())
+		why := fmt.Sprint("cannot be its value: ", invalid.Unwrap())
 		var number *strconv.NumError
 		if errors.As(err, &number) {
-			message = fmt.Sprintf("--%s: %q is not a whole number", invalid.GetFlag().Name, invalid.GetValue())
+			why = "is not a whole number"
 		}
+		message = fmt.Sprintf("--%s: %q %s", invalid.GetFlag().Name, invalid.GetValue(), why)
 	}
 	return usage(message, cmd.CommandPath()+" --help lists the flags")
 }

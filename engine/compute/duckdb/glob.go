@@ -14,10 +14,11 @@ import (
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
 
-// hidden tells names that readers of data folders leave out: DuckDB's and Spark's rule, and what a
-// writer has staged but not landed.
-func hidden(name string) bool {
-	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.HasSuffix(name, ".staged")
+// hidden tells names that readers of data folders leave out: DuckDB's and Spark's rule, and files that a
+// writer has staged but not landed. A folder that ends so is one of data: a partition's value may.
+func hidden(e fs.DirEntry) bool {
+	name := e.Name()
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.HasSuffix(name, ".staged") && !e.IsDir()
 }
 
 func hasMeta(pattern string) bool { return strings.ContainsAny(pattern, `*?[\`) }
@@ -117,14 +118,14 @@ func walk(dir string, parts []string, seen map[string]bool) error {
 		name := filepath.Join(dir, e.Name())
 		if part == "**" {
 			// Links to folders are not followed here: they may lead back up.
-			if e.IsDir() && !hidden(e.Name()) {
+			if e.IsDir() && !hidden(e) {
 				if err := walk(name, parts, seen); err != nil {
 					return err
 				}
 			}
 			continue
 		}
-		if ok, _ := path.Match(part, e.Name()); !ok || hidden(e.Name()) && !spelled(part, e.Name()) {
+		if ok, _ := path.Match(part, e.Name()); !ok || hidden(e) && !spelled(part, e.Name()) {
 			continue
 		}
 		if err := visit(name, parts[1:], seen); err != nil {
