@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -251,4 +252,32 @@ func TestResultThatCannotBePrinted(t *testing.T) {
 	p := newSales(t)
 	r := p.shell(filepath.Dir(program), filepath.Base(program)+" status -c pipeline.yaml >/dev/full").must(t, 4).oneLine(t)
 	r.says(t, "the result could not be printed", "no space left on device")
+}
+
+// A signal ends all tasks: each is told of by its own name, none begins any more, and every batch is given back.
+func TestSignalWithTasksToCome(t *testing.T) {
+	p := newProject(t, threeTasks)
+	p.write("in.csv", "id\n1\n")
+	q := p.start([]string{"UBUNYE_FAULT=stop:~/.ubunye/staging/2"}, dayArgs("2026-01-01")...)
+	if !q.waitStopped() {
+		t.Fatalf("the run was not stopped: %+v", q.wait())
+	}
+	q.signal(syscall.SIGTERM)
+	q.signal(cont)
+	r := q.wait().must(t, 143)
+	var lines []string
+	for line := range strings.Lines(r.stderr) {
+		before, _, _ := strings.Cut(line, ";")
+		lines = append(lines, strings.TrimSpace(before))
+	}
+	same(t, "stderr", lines, []string{"c dt=2026-01-01: started", "ubunye: task c: interrupted by SIGTERM",
+		"ubunye: task a: interrupted by SIGTERM", "ubunye: task b: interrupted by SIGTERM"})
+	for _, task := range []string{"c", "a", "b"} {
+		doc := p.document(task, "")
+		if held(doc) || committed(doc) {
+			t.Errorf("task %s: the batch is %v", task, doc)
+		}
+	}
+	same(t, "staged files", p.files(".ubunye/staging"), nil)
+	same(t, "output folders", p.files("lake"), nil)
 }

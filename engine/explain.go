@@ -42,7 +42,9 @@ func (r *run) explain(err error, task string) problem.List {
 		return list
 	}
 	var p *problem.Problem
-	if !errors.As(err, &p) {
+	if errors.As(err, &p) {
+		p = new(*p) // a signal's problem is told of every task
+	} else {
 		p = r.explainOne(err, task)
 		p.Cause = err
 	}

@@ -225,7 +225,9 @@ func ledgerBatch(b plan.Batch) ledger.Batch {
 // task runs one task and tells how it went.
 func (r *run) task(t plan.Task, lease *ledger.Lease) (TaskResult, problem.List) {
 	started := r.Now()
-	r.emit(Event{Kind: TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
+	if r.record.Context().Err() == nil { // else its batch is only given back
+		r.emit(Event{Kind: TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
+	}
 	b := &batch{run: r, task: t, lease: lease}
 	outputs, err := b.execute(r.record.Context())
 	took := r.Now().Sub(started)
