@@ -103,6 +103,10 @@ func TestBadInput(t *testing.T) {
 			says: []string{"input raw", "gzip data is cut short", "nothing became visible"}},
 		{name: "header that is another", files: map[string]string{"in.csv": "id,text,amount\n1,a,1.00\n"}, exit: 4, at: "in.csv:1", data: true,
 			says: []string{"it has no column txt", `"text"`}},
+		{name: "header in UTF-16", files: map[string]string{"in.csv": "\xff\xfei\x00d\x00\n\x00"}, exit: 4, at: "in.csv", data: true,
+			says: []string{"it is UTF-16", "convert the file to UTF-8"}},
+		{name: "header that a terminal would obey", files: map[string]string{"in.csv": "id,\x1b[2Jtxt,\xfe,amount\n"}, exit: 4, at: "in.csv:1", data: true,
+			says: []string{"(the file has: id, [2Jtxt, \uFFFD, amount)"}},
 		{name: "SQL that is wrong", replace: []string{"SELECT * FROM raw", "SELEC * FROM raw"}, exit: 2, at: "pipeline.yaml:10:15",
 			says: []string{"step orders", "syntax error"}},
 		{name: "value that fails in SQL", replace: []string{"SELECT *", "SELECT CAST(txt AS INT) AS n"}, exit: 4, at: "pipeline.yaml:10:15",
@@ -280,4 +284,22 @@ func TestSignalWithTasksToCome(t *testing.T) {
 	}
 	same(t, "staged files", p.files(".ubunye/staging"), nil)
 	same(t, "output folders", p.files("lake"), nil)
+}
+
+// While the files that a rerun replaces cannot be removed, readers see both; the message says so, and the next start
+// removes them.
+func TestReplacedFilesThatCannotBeRemoved(t *testing.T) {
+	p := newSales(t)
+	p.runDay("2026-01-01").must(t, 0)
+	old := p.dataFiles("lake/orders")
+	r := p.start([]string{"UBUNYE_FAULT=enospc:~" + filepath.Base(old[0])}, dayArgs("2026-01-01", "--rerun")...).wait().must(t, 4)
+	r.says(t, "task clean_orders, output orders", "is committed and landed", "could not be removed", "readers see the old rows beside the new ones", "every start of the pipeline tries again")
+	if now := p.dataFiles("lake/orders"); len(now) != 2 {
+		t.Fatalf("files: %v", now)
+	}
+	p.runDay("2026-01-01").must(t, 1).says(t, "finished")
+	if now := p.dataFiles("lake/orders"); len(now) != 1 || now[0] == old[0] {
+		t.Errorf("files %v, were %v", now, old)
+	}
+	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
 }

@@ -159,13 +159,30 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 		return &problem.Problem{Code: problem.OutcomeUnknown, Task: unknown.Batch.Task, Message: unknown.Error(),
 			Data: "nothing was removed; the batch is committed or not, never half", Hint: "run it again when the disk answers: the document " + unknown.Document + " decides"}
 	case errors.As(err, &landed):
-		return &problem.Problem{Code: problem.NotAllLanded, Task: landed.Batch.Task, Message: "committed, not all landed: " + landed.Error(),
-			Data: "the batch is safe: every start of the pipeline goes on with it", Hint: "remove the cause and run: " + r.command("")}
+		return r.explainLanded(landed)
 	case errors.As(err, &silent):
 		return &problem.Problem{Code: problem.RunLeaseLost, Message: silent.Error(), Data: nothing,
 			Hint: "the run ended itself before others could judge it dead; run it again when the disk answers"}
 	}
 	return nil
+}
+
+// explainLanded says what readers see meanwhile.
+func (r *run) explainLanded(e *ledger.NotAllLandedError) *problem.Problem {
+	p := &problem.Problem{Code: problem.NotAllLanded, Task: e.Batch.Task,
+		Message: fmt.Sprintf("batch %s is committed, and all of it landed, but that could not be written down: %v", ledgerBatchText(e.Batch), e.Err),
+		Data:    "nothing is lost: every start of the pipeline goes on with it", Hint: "remove the cause and run the pipeline again"}
+	if len(e.Left) == 0 {
+		return p
+	}
+	left := e.Left[0]
+	p.Output = left.Entry.Output
+	p.Message = fmt.Sprintf("batch %s is committed, but not all of it landed: %s: %s: %v", ledgerBatchText(e.Batch), left.Entry.Do, left.Path, left.Err)
+	if left.Entry.Do == ledger.Remove {
+		p.Message = fmt.Sprintf("batch %s is committed and landed, but the files that it replaces could not be removed: %s: %v", ledgerBatchText(e.Batch), left.Path, left.Err)
+		p.Data = "until they are, readers see the old rows beside the new ones; every start of the pipeline tries again"
+	}
+	return p
 }
 
 // explainCompute places what the compute engine says in the data file, the SQL or the pipeline.

@@ -54,6 +54,12 @@ func (rr *recordReader) bom() {
 	rr.first = false
 }
 
+// utf16 tells, before anything is read, that the text begins with the mark of UTF-16.
+func (rr *recordReader) utf16() bool {
+	b, _ := rr.r.Peek(2)
+	return bytes.Equal(b, []byte("\xff\xfe")) || bytes.Equal(b, []byte("\xfe\xff"))
+}
+
 // next reads one record; io.EOF when there is none left. An empty line is a record of one empty field.
 func (rr *recordReader) next() (record, error) {
 	rr.bom()
