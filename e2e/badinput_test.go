@@ -307,3 +307,22 @@ func TestReplacedFilesThatCannotBeRemoved(t *testing.T) {
 	}
 	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
 }
+
+// A file that grows while it is read may have been read in part: nothing of it lands.
+func TestInputThatChangesWhileItIsRead(t *testing.T) {
+	p := newSales(t)
+	q := p.stopAtStaging() // the input has been opened, its rows have not been read
+	file := p.path("landing/2026-01-01/a.csv")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write("landing/2026-01-01/a.csv", string(text)+"4,2026-01-01,40.00\n")
+	q.signal(cont)
+	r := q.wait().must(t, 4).says(t, file+": task clean_orders: input raw: it changed while it was being read; nothing became visible")
+	if left := p.files("lake"); r.stdout != "" || len(left) != 0 {
+		t.Fatalf("stdout %q, left %v", r.stdout, left)
+	}
+	p.runDay("2026-01-01").must(t, 0)
+	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
+}

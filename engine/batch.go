@@ -18,6 +18,7 @@ type batch struct {
 	session  compute.Session
 	writers  map[string]*writer.Session       // by output
 	inputs   json.RawMessage                  // what was read, by input
+	pinned   []pinned                         // the files of that, an element an input
 	staged   map[string]ledger.Result         // by output
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made

@@ -76,6 +76,7 @@ func (b *batch) read(ctx context.Context) error {
 			return err
 		}
 		inputs[in.Name] = fingerprint(files)
+		b.pinned = append(b.pinned, pinned{in.Name, files})
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
 		}
@@ -148,6 +149,28 @@ func (b *batch) stage(ctx context.Context) error {
 			return &outputError{target: t, err: err}
 		}
 		b.staged[t.Name] = result
+	}
+	return b.unchanged()
+}
+
+// pinned are the files of an input as they were when it was opened.
+type pinned struct {
+	input string
+	files []compute.File
+}
+
+// unchanged looks, after the last row was read, whether every file is still the one that was opened: else rows of two
+// versions may be staged, and the ledger would name one that was not read.
+func (b *batch) unchanged() error {
+	for _, p := range b.pinned {
+		for _, f := range p.files {
+			info, err := os.Stat(f.Path)
+			if err == nil && info.Size() == f.Size && info.ModTime().Equal(f.ModTime) {
+				continue
+			}
+			return &compute.Error{Kind: compute.InputInvalid, Input: p.input, File: f.Path, Message: "it changed while it was being read",
+				Hint: "run again when it is complete", Err: err}
+		}
 	}
 	return nil
 }
