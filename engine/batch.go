@@ -42,6 +42,9 @@ func (b *batch) execute(ctx context.Context) error {
 
 // prepare does the steps before the commit: nothing of them is visible.
 func (b *batch) prepare(ctx context.Context) error {
+	if stopped := context.Cause(ctx); stopped != nil {
+		return stopped
+	}
 	if err := b.start(ctx); err != nil {
 		return err
 	}

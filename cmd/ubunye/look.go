@@ -34,9 +34,7 @@ func (a *app) planCommand() *cobra.Command {
 	return a.pipelineCommand("plan -c FILE", "Tell what a run would do now; nothing is written",
 		func(cmd *cobra.Command) { addJSON(cmd, &asJSON); rerun.add(cmd) },
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
-			if err := rerun.apply(&o); err != nil {
-				return err
-			}
+			rerun.apply(&o)
 			o.Command = asRun(o.Command)
 			tasks, err := e.Plan(cmd.Context(), o)
 			if err != nil {
@@ -125,7 +123,7 @@ func (a *app) printStatus(s engine.Status) {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: noWords,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(a.stdout, "ubunye "+version)
 			return err
