@@ -54,7 +54,7 @@ func engineField() *Field {
 		{Name: "threads", Kind: Int, Setting: true, Example: "4",
 			Doc: "Worker threads. Without it the engine decides."},
 		{Name: "spill", Kind: Path, Setting: true, Example: "/var/tmp/ubunye",
-			Doc: "Folder for rows that do not fit into memory. It is made when needed."},
+			Doc: "Folder for rows that do not fit into memory. It is made if it is not there."},
 		later("remote", "Address of a remote engine."),
 	}}
 }
