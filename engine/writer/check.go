@@ -31,6 +31,14 @@ func checkDescribe(a abi.DescribeAnswer) error {
 				return fmt.Errorf("the writer %s: %w", d.Name, err)
 			}
 		}
+		for _, c := range d.Capabilities {
+			if c == "" || string(c) != line(string(c)) {
+				return fmt.Errorf("the writer %s: %q is no name of a capability", d.Name, c)
+			}
+		}
+		if _, err := Options(*d); err != nil {
+			return fmt.Errorf("the writer %s: %w", d.Name, err)
+		}
 		d.Version, d.Doc = line(d.Version), line(d.Doc)
 	}
 	return nil
@@ -43,6 +51,11 @@ func checkMode(m abi.Mode) error {
 	classes := []abi.Class{m.Class}
 	for _, e := range m.Exceptions {
 		classes = append(classes, e.Class)
+		for option, value := range e.Options {
+			if option == "" || option != line(option) || value != line(value) {
+				return fmt.Errorf("mode %s has an exception for %q, which is no option", m.Name, option)
+			}
+		}
 	}
 	for _, c := range classes {
 		if !isClass(c) {

@@ -62,10 +62,10 @@ func appendRow(line []byte, places []place, b *sdk.Batch, row int) ([]byte, erro
 		text := line[begin:]
 		pad := p.width - utf8.RuneCount(text)
 		if pad < 0 {
-			return nil, invalid(fmt.Sprintf("give the column more than %d characters", p.width), "column %s: %q does not fit", p.column, text)
+			return nil, misfit(fmt.Sprintf("give the column more than %d characters", p.width), "column %s: %q does not fit", p.column, text)
 		}
 		if bytes.ContainsAny(text, "\r\n") {
-			return nil, invalid("replace line breaks in a step", "column %s: %q has a line break", p.column, text)
+			return nil, misfit("replace line breaks in a step", "column %s: %q has a line break", p.column, text)
 		}
 		line = append(line, bytes.Repeat([]byte{' '}, pad)...)
 		if right(c.Kind) {
@@ -80,6 +80,6 @@ func right(k sdk.Kind) bool {
 	return k == sdk.Int || k == sdk.Uint || k == sdk.Float || k == sdk.Decimal
 }
 
-func invalid(hint, format string, args ...any) error {
-	return &abi.Failure{Code: abi.CodeInvalid, Message: fmt.Sprintf(format, args...), Hint: hint}
+func misfit(hint, format string, args ...any) error {
+	return &abi.Failure{Code: "value", Message: fmt.Sprintf(format, args...), Hint: hint}
 }
