@@ -171,3 +171,81 @@ func TestManyRowsThroughAPlugin(t *testing.T) {
 		}
 	}
 }
+
+func TestPluginInspect(t *testing.T) {
+	p := newProject(t, "")
+	digest := p.built(fixedWidthModule, "fixed.wasm")
+	p.built(hostileModule("wants-table"), "table.wasm")
+	p.built(hostileModule("other-version"), "other.wasm")
+	info, err := os.Stat(fixedWidthModule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(`fixedwidth, version 1: Text files of fixed width, a line a row
+  module        ./fixed.wasm, %.1f MiB, ABI 1
+  sha256        %s
+  asks for      relation, files
+  mode          append: delivery claims
+  option        widths (string, required): The columns of a line in their order, each with its width in characters, as "day=10 sky=8".
+  in a pipeline plugins: {fixedwidth: {path: ./fixed.wasm, sha256: %[2]s, allow: {files: true}}}
+`, float64(info.Size())/(1<<20), digest)
+	if r := p.run("plugin", "inspect", "./fixed.wasm").must(t, 0); r.stdout != want {
+		t.Errorf("got\n%swant\n%s", r.stdout, want)
+	}
+	var told []struct {
+		Name, Version, SHA256 string
+		Size                  int64
+		ABI                   int
+		Capabilities          []string
+		Modes                 []struct{ Name, Class string }
+		Options               []struct{ Name, Type string }
+	}
+	r := p.run("plugin", "inspect", "parquet", "--json").must(t, 0)
+	if err := json.Unmarshal([]byte(r.stdout), &told); err != nil || len(told) != 1 || told[0].Name != "parquet" || len(told[0].SHA256) != 64 || told[0].Size < 1<<20 ||
+		told[0].ABI != 1 || told[0].Modes[0].Name != "append" || told[0].Modes[0].Class != "claims" || fmt.Sprint(told[0].Options[0]) != "{compression zstd | snappy | gzip | lz4 | brotli | none}" {
+		t.Errorf("%+v, %v", told, err)
+	}
+	if r := p.run("plugin", "inspect", "table.wasm").must(t, 0); !strings.Contains(r.stdout, "\n  refused       plugin hostile asks for table and is pinned by no lock") {
+		t.Errorf("%s", r.stdout)
+	}
+	p.run("plugin", "inspect", "other.wasm").must(t, 4).oneLine(t).says(t, "ubunye: plugin other.wasm: load: it is made for another version of the engine: ubunye_abi_1 wanted, ubunye_abi_2 found\n")
+	p.run("plugin", "inspect", "parket").must(t, 2).oneLine(t).says(t, `no writer "parket"`, `did you mean "parquet"?`)
+	p.run("plugin", "inspect").must(t, 2).oneLine(t)
+}
+
+func TestPluginList(t *testing.T) {
+	p := newSales(t)
+	digest := p.built(fixedWidthModule, "fixed.wasm")
+	write := func(digest string) {
+		p.write("pipeline.yaml", salesPipeline+"plugins:\n  fixed: {path: fixed.wasm, sha256: \""+digest+"\"}\n  parquet: {path: fixed.wasm, sha256: "+p.built(fixedWidthModule, "fixed.wasm")+"}\n")
+	}
+	list := func(r result) (rows []string) {
+		for line := range strings.Lines(r.stdout) {
+			rows = append(rows, strings.Join(strings.Fields(line)[:3], " "))
+		}
+		return rows
+	}
+	if got := list(p.run("plugin", "list").must(t, 0)); !contains(got, "parquet 1 built") {
+		t.Errorf("%q", got)
+	}
+	write(digest)
+	got := list(p.run("plugin", "list", "-c", "pipeline.yaml").must(t, 0))
+	if !contains(got, "fixed 1 "+p.path("fixed.wasm")) || !contains(got, "parquet 1 "+p.path("fixed.wasm")) || contains(got, "parquet 1 built") {
+		t.Errorf("%q", got)
+	}
+	// One that cannot be used does not hide the others.
+	write(strings.Repeat("0", 64))
+	r := p.run("plugin", "list", "-c", "pipeline.yaml").must(t, 2).oneLine(t).says(t, "pipeline.yaml:19:", "plugin fixed: load: ", "is pinned")
+	if got := list(r); !contains(got, "parquet 1 "+p.path("fixed.wasm")) {
+		t.Errorf("%q", got)
+	}
+}
+
+func contains(list []string, want string) bool {
+	for _, s := range list {
+		if s == want {
+			return true
+		}
+	}
+	return false
+}
