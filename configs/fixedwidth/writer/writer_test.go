@@ -1,55 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/plugins/sdk"
 	"github.com/ubunye-io/ubunye/plugins/sdk/sdktest"
 )
 
-// relation has the columns sky and rain, in that order, and a row for each pair; a batch for each list of pairs.
-func relation(t *testing.T, batches ...[][2]any) sdktest.Relation {
-	t.Helper()
-	schema := arrow.NewSchema([]arrow.Field{{Name: "sky", Type: arrow.BinaryTypes.String, Nullable: true}, {Name: "rain", Type: arrow.PrimitiveTypes.Int64, Nullable: true}}, nil)
-	var r sdktest.Relation
-	put := func(p ipc.Payload, err error) {
-		var b bytes.Buffer
-		if err == nil {
-			_, err = p.WritePayload(&b)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Messages = append(r.Messages, b.Bytes())
-	}
-	put(ipc.GetSchemaPayload(schema, memory.DefaultAllocator), nil)
-	for _, rows := range batches {
-		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-		for _, row := range rows {
-			for i, v := range row {
-				switch v := v.(type) {
-				case string:
-					b.Field(i).(*array.StringBuilder).Append(v)
-				case int:
-					b.Field(i).(*array.Int64Builder).Append(int64(v))
-				default:
-					b.Field(i).AppendNull()
-				}
-			}
-			r.Rows++
-		}
-		put(ipc.GetRecordBatchPayload(b.NewRecordBatch()))
-	}
-	return r
+// relation has the columns rain and sky; each list of rows is a batch.
+func relation(batches ...[][]any) sdktest.Relation {
+	return sdktest.Table([]sdk.Field{{Name: "rain", Kind: sdk.Int, Bits: 64}, {Name: "sky", Kind: sdk.Text}}, batches...)
 }
 
 func stage(t *testing.T, r sdktest.Relation, out abi.Output) (*sdktest.Host, abi.StageAnswer, error) {
@@ -63,7 +27,7 @@ func stage(t *testing.T, r sdktest.Relation, out abi.Output) (*sdktest.Host, abi
 }
 
 func TestLinesOfFixedWidth(t *testing.T) {
-	h, answer, err := stage(t, relation(t, [][2]any{{"rain", 12}, {"schön", -7}}, [][2]any{{nil, nil}, {"ABCDEF", 12345}}), abi.Output{SortBy: []string{"rain"}})
+	h, answer, err := stage(t, relation([][]any{{12, "rain"}, {-7, "schön"}}, [][]any{{nil, nil}, {12345, "ABCDEF"}}), abi.Output{SortBy: []string{"rain"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,12 +44,12 @@ func TestLinesOfFixedWidth(t *testing.T) {
 }
 
 func TestFilesOfASize(t *testing.T) {
-	pair := [][2]any{{"a", 1}, {"b", 2}}
-	h, answer, err := stage(t, relation(t, pair, pair, pair), abi.Output{TargetFileSize: 25})
+	pair := [][]any{{1, "a"}, {2, "b"}}
+	h, answer, err := stage(t, relation(pair, pair, pair), abi.Output{TargetFileSize: 25})
 	if err != nil || len(h.Files) != 2 || answer.Rows != 6 || answer.Files[0].Rows != 4 || answer.Files[1].Rows != 2 || h.Files[1].Len() != 24 {
 		t.Fatalf("%d files, %+v, %v", len(h.Files), answer, err)
 	}
-	if h, answer, err = stage(t, relation(t), abi.Output{}); err != nil || len(h.Files) != 1 || h.Files[0].Len() != 0 || len(answer.Files) != 1 || answer.Rows != 0 {
+	if h, answer, err = stage(t, relation(), abi.Output{}); err != nil || len(h.Files) != 1 || h.Files[0].Len() != 0 || len(answer.Files) != 1 || answer.Rows != 0 {
 		t.Fatalf("no rows: %d files, %+v, %v", len(h.Files), answer, err)
 	}
 }
@@ -95,7 +59,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 		value any
 		want  string
 	}{{"drizzle", `column sky: "drizzle" does not fit`}, {"a\nb", `column sky: "a\nb" has a line break`}} {
-		_, _, err := stage(t, relation(t, [][2]any{{c.value, 1}}), abi.Output{})
+		_, _, err := stage(t, relation([][]any{{1, c.value}}), abi.Output{})
 		var f *abi.Failure
 		if !errors.As(err, &f) || f.Message != c.want || f.Hint == "" {
 			t.Errorf("%v, want %s", err, c.want)
@@ -107,7 +71,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 func TestFailuresAreHandedOn(t *testing.T) {
 	full := &abi.Failure{Code: abi.CodeFailed, Message: "the disk is full"}
 	for _, op := range []abi.Operation{abi.OpRows, abi.OpFileCreate, abi.OpFileClose, abi.OpDerive} {
-		h := &sdktest.Host{Relations: map[string]sdktest.Relation{"clean": relation(t), "derived_1": relation(t)}, Fail: func(o abi.Operation) *abi.Failure {
+		h := &sdktest.Host{Relations: map[string]sdktest.Relation{"clean": relation(), "derived_1": relation()}, Fail: func(o abi.Operation) *abi.Failure {
 			if o == op {
 				return full
 			}

@@ -23,12 +23,15 @@ type Host struct {
 	Logged  []string
 }
 
-// Relation is what a Host knows of a relation.
+// Relation is what a Host knows of a relation. Table makes one that has rows.
 type Relation struct {
 	Columns  []abi.Column
 	Rows     int64
 	Messages [][]byte         // Arrow IPC messages, for Rows
 	Files    []abi.StagedFile // what Encode answers; nil: one file with all rows
+
+	fields  []sdk.Field // of a Table
+	batches [][][]any
 }
 
 // File is a file that a writer made.
@@ -113,6 +116,11 @@ func (h *Host) Rows(req abi.RowsRequest) (*sdk.Rows, error) {
 	r, err := h.find(abi.OpRows, req.Relation)
 	if err != nil {
 		return nil, err
+	}
+	if r.fields != nil && len(req.Columns) > 0 {
+		if r, err = r.choose(req.Columns); err != nil {
+			return nil, err
+		}
 	}
 	left := r.Messages
 	return sdk.NewRows(func() ([]byte, error) {
