@@ -105,6 +105,9 @@ func (r *run) explainInspect(err error, p config.Plugin) *problem.Problem {
 		return &found
 	}
 	found.Data = untouched
+	if found.Hint == "" {
+		found.Hint = hintLimit(&p, e.Kind)
+	}
 	switch e.Kind {
 	case writer.Missing:
 		found.Pos = p.PathPos

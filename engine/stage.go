@@ -36,7 +36,7 @@ func (b *batch) ask(ctx context.Context) error {
 			problems = append(problems, b.writerProblem(t, p))
 		}
 		if string(answer.Class) != t.Class {
-			return &outputError{target: t, err: fmt.Errorf("the writer delivers as %s, but is described as %s", answer.Class, t.Class)}
+			return &outputError{target: t, err: fmt.Errorf("plugin %s: plan: it delivers as %s, but is described as %s", t.Format, answer.Class, t.Class)}
 		}
 	}
 	if len(problems) > 0 {

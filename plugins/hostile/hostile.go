@@ -187,6 +187,7 @@ func liars() map[string]recipe {
 		"silent":          {plan: number(0), stage: number(0)},
 		"fails-silent":    {plan: number(42)},
 		"unknown-class":   say(`{"class":"excellent","target":"/lake","will":"x"}`),
+		"other-class":     say(`{"class":"once","target":"/lake","will":"x"}`),
 		"unknown-field":   say(`{"class":"claims","target":"/lake","will":"x","bonus":1}`),
 		"two-answers":     say(planAnswer + planAnswer),
 		"ghost-file":      say(`{"files":[{"name":"../../etc/passwd","rows":1,"bytes":1}],"rows":1}`),
