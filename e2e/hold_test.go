@@ -291,26 +291,3 @@ func filesBelow(t *testing.T, dir string) []string {
 	p := &project{t: t, dir: dir}
 	return p.files(".")
 }
-
-// A run that is told to stop gives back also the batches of tasks that it has not begun, and says so once.
-func TestAnInterruptedRunGivesAllItsBatchesBack(t *testing.T) {
-	p := newProject(t, threeTasks)
-	p.write("in.csv", "id\n1\n")
-	args := []string{"run", "-c", "pipeline.yaml", "--dt", "2026-01-01"}
-	q := p.start([]string{frozenStaging}, args...)
-	if !q.waitStopped() {
-		t.Fatalf("the run was not stopped: %+v", q.wait())
-	}
-	q.signal(syscall.SIGTERM)
-	q.signal(cont)
-	if r := q.wait().must(t, 143); strings.Count(r.stderr, "SIGTERM") != 1 {
-		t.Fatalf("the interruption is told %d times:\n%s", strings.Count(r.stderr, "SIGTERM"), r.stderr)
-	}
-	for _, task := range []string{"a", "b", "c"} {
-		if held(p.document(task, "")) || committed(p.document(task, "")) {
-			t.Errorf("task %s is held or committed", task)
-		}
-	}
-	p.run(args...).must(t, 0)
-	same(t, "rows of a", p.rows("lake/a"), []string{`{"id": "1"}`})
-}

@@ -28,6 +28,14 @@ const (
 	nothing   = "nothing became visible"
 )
 
+// soFar is what became of the data when a start is refused now.
+func (r *run) soFar() string {
+	if r.record == nil {
+		return untouched
+	}
+	return nothing
+}
+
 // outputError says at which output something failed.
 type outputError struct {
 	target plan.Target
@@ -150,7 +158,7 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 		return &problem.Problem{Code: problem.RecordUnreadable, Pos: pos, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
 			Hint: unreadableHint(unreadable.Err)}
 	case errors.As(err, &elsewhere):
-		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Pos: r.outputPos(task, elsewhere.Output), Message: "refused: " + elsewhere.Error(), Data: nothing,
+		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Pos: r.outputPos(task, elsewhere.Output), Message: "refused: " + elsewhere.Error(), Data: r.soFar(),
 			Hint: "name that ledger as ledger: {path: …}, or write into another folder"}
 	case errors.As(err, &output):
 		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: unwritableText(output), Data: nothing,
@@ -289,7 +297,7 @@ func unwritableHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):
 		return "a file is where a folder must be: remove it, or name another folder"
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return "make the folder writable for this user"
 	}
 	return "remove the cause, or name another folder"
