@@ -69,9 +69,15 @@ func isClass(c abi.Class) bool {
 	return slices.Contains([]abi.Class{abi.ClassClaims, abi.ClassOnce, abi.ClassReplaces, abi.ClassNamed}, c)
 }
 
+// maxProblems is how many problems a plugin may have with one output: they are lines for a person.
+const maxProblems = 100
+
 // checkPlan does so for the answer to plan.
 func checkPlan(a *abi.PlanAnswer) error {
 	a.Will = line(a.Will)
+	if len(a.Problems) > maxProblems {
+		return fmt.Errorf("it has %d problems; at most %d are told", len(a.Problems), maxProblems)
+	}
 	for i := range a.Problems {
 		p := &a.Problems[i]
 		p.Field, p.Message, p.Hint = line(p.Field), line(p.Message), line(p.Hint)

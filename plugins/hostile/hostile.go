@@ -187,6 +187,7 @@ func liars() map[string]recipe {
 		"silent":          {plan: number(0), stage: number(0)},
 		"fails-silent":    {plan: number(42)},
 		"unknown-class":   say(`{"class":"excellent","target":"/lake","will":"x"}`),
+		"complains":       say(`{"problems":[` + strings.Repeat(`{"message":"x"},`, 100) + `{"message":"x"}]}`),
 		"other-class":     say(`{"class":"once","target":"/lake","will":"x"}`),
 		"unknown-field":   say(`{"class":"claims","target":"/lake","will":"x","bonus":1}`),
 		"two-answers":     say(planAnswer + planAnswer),
