@@ -78,7 +78,6 @@ check: plugins ## formatting, vet and the rules of the source
 	@test -z "$$(gofmt -l bench cmd configs engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine plugins e2e; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
-	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) vet -tags fault ./engine/store/fsops ./cmd/ubunye
 	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) vet ./engine/abi ./plugins/... ./configs/...
