@@ -22,6 +22,7 @@ type batch struct {
 	skipped  map[string]string                // the folders of the others, by output
 	writers  map[string]*writer.Session       // by output
 	inputs   json.RawMessage                  // what was read, by input
+	pinned   map[string][]compute.File        // the files of it, by input
 	staged   map[string]ledger.Result         // by output
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made
@@ -48,6 +49,9 @@ func (b *batch) execute(ctx context.Context) error {
 
 // prepare does the steps before the commit: nothing of them is visible.
 func (b *batch) prepare(ctx context.Context) error {
+	if stopped := context.Cause(ctx); stopped != nil {
+		return stopped
+	}
 	if err := b.start(ctx); err != nil {
 		return err
 	}
@@ -61,6 +65,9 @@ func (b *batch) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := b.stage(ctx); err != nil { // 7
+		return err
+	}
+	if err := b.unchanged(); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
@@ -86,14 +93,15 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 func (b *batch) start(ctx context.Context) error {
 	b.writers = map[string]*writer.Session{}
 	for _, t := range b.task.Targets {
-		s, err := b.host.Start(ctx, writer.Module{Name: t.Format}, writer.Limits{}, writer.Grants{
-			Relation: &relations{batch: b, target: t},
-			Files:    &files{batch: b, target: t},
-		})
+		module, limits := b.module(t.Format)
+		s, err := b.host.Start(ctx, module, limits, b.grants(t))
 		if err != nil {
 			return &outputError{target: t, err: err}
 		}
 		b.writers[t.Name] = s
+	}
+	if err := b.makeSpill(); err != nil {
+		return err
 	}
 	session, err := b.Compute.Open(ctx, compute.Settings{
 		Memory:    b.config.Engine.Memory,

@@ -12,7 +12,7 @@ import (
 
 // Validate checks a pipeline file as a run would, without reading data or the ledger. Required variables
 // that have no value are given back; they are no mistake of the file.
-func (e *Engine) Validate(o Options) (unset []config.Variable, err error) {
+func (e *Engine) Validate(ctx context.Context, o Options) (unset []config.Variable, err error) {
 	o.AllowUnset = true
 	pipeline, err := config.Load(o.File, o.Options)
 	if err != nil {
@@ -24,7 +24,7 @@ func (e *Engine) Validate(o Options) (unset []config.Variable, err error) {
 	if err := r.openWriters(); err != nil {
 		return nil, err
 	}
-	_, err = plan.Make(pipeline, o.Tasks, r.deliver)
+	_, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
 	return unset, err
 }
 
@@ -71,7 +71,7 @@ const (
 
 // Plan tells what Run would do now with the same options. It changes nothing.
 func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
-	r, err := e.load(o)
+	r, err := e.load(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (r *run) verdict(ctx context.Context, request ledger.Request, view ledger.V
 		for _, o := range view.Finished.Outputs {
 			files += o.Files
 		}
-		return WouldReplace, fmt.Sprintf("would replace %d files that run %s landed at %s", files, view.Finished.Run, when(view.Finished.At))
+		return WouldReplace, fmt.Sprintf("%s that run %s landed at %s", report.Count(files, "file"), view.Finished.Run, when(view.Finished.At))
 	case view.Finished != nil:
 		return WouldRun, "runs every time: no variable that was given names the batch; last run at " + when(view.Finished.At)
 	case len(view.Tried) > 0:

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,7 +33,7 @@ type run struct {
 // tasks in order. A failed task does not stop those that do not depend on it. What landed is told by
 // events. The error is a problem.List, the worst of which gives the exit code.
 func (e *Engine) Run(ctx context.Context, o Options) error {
-	r, err := e.load(o)
+	r, err := e.load(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -112,6 +113,13 @@ func (r *run) lease(ctx context.Context) error {
 			return r.explain(told(ctx, err), q.Batch.Task)
 		}
 	}
+	for _, t := range r.plan.Tasks {
+		for _, o := range t.Targets {
+			if err := r.ledger.CheckTarget(o.Name, o.Path); err != nil {
+				return r.explain(told(ctx, &outputError{target: o, err: err}), t.Name)
+			}
+		}
+	}
 	if err := r.ledger.TargetRefusal(ctx, r.targets()); err != nil {
 		return r.explain(told(ctx, err), "")
 	}
@@ -128,8 +136,12 @@ func (r *run) lease(ctx context.Context) error {
 	return nil
 }
 
-// told gives the wish to stop as the error, if it was that.
+// told gives the wish to stop as the error, if it was that. A lease that was lost and a save of which
+// nobody knows whether it counted are told all the same: the run did not drop its staging then.
 func told(ctx context.Context, err error) error {
+	if errors.As(err, new(*ledger.LostError)) || errors.As(err, new(*ledger.UnknownError)) {
+		return err
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}

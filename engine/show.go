@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/problem"
 )
 
 // Table is the first rows of an output, for people.
@@ -20,7 +23,7 @@ type Table struct {
 // Show reads the first rows of every output as any reader of its folder would: all batches that have
 // landed. It changes nothing.
 func (e *Engine) Show(ctx context.Context, o Options, limit int) ([]Table, error) {
-	r, err := e.load(o)
+	r, err := e.load(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -32,14 +35,32 @@ func (e *Engine) Show(ctx context.Context, o Options, limit int) ([]Table, error
 	var tables []Table
 	for _, t := range r.plan.Tasks {
 		for _, target := range t.Targets {
+			if target.Plugin != nil {
+				r.warn(fmt.Sprintf("task %s, output %s: only the plugin %s knows its format, so its rows cannot be shown", t.Name, target.Name, target.Format))
+				continue
+			}
 			table, err := readTable(ctx, session, t.Name, target, limit)
 			if err != nil {
-				return nil, r.explain(&outputError{target: target, err: told(ctx, err)}, t.Name)
+				return nil, r.explainShow(&outputError{target: target, err: told(ctx, err)}, t.Name)
 			}
 			tables = append(tables, table)
 		}
 	}
 	return tables, nil
+}
+
+// explainShow is explain for a reader: nothing was to become visible.
+func (r *run) explainShow(err *outputError, task string) problem.List {
+	var e *compute.Error
+	if errors.As(err, &e) && e.Kind == compute.InputMissing {
+		return problem.List{{Code: problem.InputMissing, Pos: err.target.PathPos, Task: task, Output: err.target.Name,
+			Message: "nothing has landed in " + err.target.Written + " yet", Cause: err, Hint: "ubunye run lands it"}}
+	}
+	list := r.explain(err, task)
+	for _, p := range list {
+		p.Data = ""
+	}
+	return list
 }
 
 func readTable(ctx context.Context, session compute.Session, task string, t plan.Target, limit int) (Table, error) {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
@@ -17,6 +19,8 @@ import (
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
+	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
 // ask does step 5: every writer looks at its output before any input is read, and says what is wrong
@@ -32,8 +36,8 @@ func (b *batch) ask(ctx context.Context) error {
 		for _, p := range answer.Problems {
 			problems = append(problems, b.writerProblem(t, p))
 		}
-		if string(answer.Class) != t.Class {
-			return &outputError{target: t, err: fmt.Errorf("the writer delivers as %s, but is described as %s", answer.Class, t.Class)}
+		if len(answer.Problems) == 0 && string(answer.Class) != t.Class {
+			return &outputError{target: t, err: untrue(t, abi.CallPlan, "it delivers as %s, but is described as %s", answer.Class, t.Class)}
 		}
 		problems = append(problems, b.lookForData(t)...)
 	}
@@ -72,6 +76,11 @@ func (b *batch) lookForData(t plan.Target) problem.List {
 	return nil
 }
 
+// untrue says that a writer's answer is not what is so.
+func untrue(t plan.Target, call abi.Call, format string, args ...any) *writer.Error {
+	return &writer.Error{Plugin: t.Format, Call: string(call), Kind: writer.Output, Message: fmt.Sprintf(format, args...)}
+}
+
 // writerProblem places what a writer says of a field of its output.
 func (b *batch) writerProblem(t plan.Target, p abi.Problem) *problem.Problem {
 	pos := t.Pos
@@ -96,6 +105,7 @@ func abiOutput(t plan.Target) abi.Output {
 // when a writer has them encoded.
 func (b *batch) read(ctx context.Context) error {
 	b.step("read")
+	b.pinned = map[string][]compute.File{}
 	inputs := map[string]inputPrint{}
 	for _, in := range b.task.Inputs {
 		columns := make([]compute.Column, len(in.Columns))
@@ -106,6 +116,7 @@ func (b *batch) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		b.pinned[in.Name] = files
 		inputs[in.Name] = fingerprint(files)
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
@@ -212,13 +223,13 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	}
 	for _, f := range found {
 		if size, ok := reported[f.Name+stagedSuffix]; !ok || size != f.Bytes {
-			return ledger.Result{}, fmt.Errorf("the writer's report does not agree with its staging folder: %s has %d bytes, reported %s", f.Name, f.Bytes, reportedSize(size, ok))
+			return ledger.Result{}, untrue(t, abi.CallStage, "its report does not agree with its staging folder: %s has %d bytes, reported %s", f.Name, f.Bytes, reportedSize(size, ok))
 		}
 		result.Claims = append(result.Claims, f.Name)
 		result.Bytes += f.Bytes
 	}
 	if len(found) != len(reported) {
-		return ledger.Result{}, fmt.Errorf("the writer reported %d files, its staging folder holds %d", len(reported), len(found))
+		return ledger.Result{}, untrue(t, abi.CallStage, "it reported %d files, its staging folder holds %d", len(reported), len(found))
 	}
 	return result, nil
 }
@@ -249,12 +260,28 @@ func (b *batch) variables() []compute.Variable {
 }
 
 // spillFolder is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
+// The name holds a random id: a process id is used again, and by other machines or containers that may share
+// the disk, and two engines in one folder would overwrite each other's rows.
 func (r *run) spillFolder(name string) string {
 	dir := r.config.Engine.Spill
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	return filepath.Join(dir, fmt.Sprintf("ubunye-spill-%d-%s", os.Getpid(), name))
+	return filepath.Join(dir, "ubunye-spill-"+uuid.NewString()+"-"+name)
+}
+
+// makeSpill makes the folder that the pipeline names for spilled rows; the compute engine makes one below it.
+// No promise hangs on it, so its changes are not among those that faults are injected into.
+func (r *run) makeSpill() error {
+	dir := r.config.Engine.Spill
+	if dir == "" {
+		return nil
+	}
+	if err := fsops.New(nil).MkdirAll(dir, 0o777); err != nil {
+		return &problem.Problem{Code: problem.ComputeFailed, Message: "engine.spill: " + err.Error(), Data: nothing,
+			Hint: "name a folder that can be made and written", Cause: err}
+	}
+	return nil
 }
 
 func configHash(config []byte) string {

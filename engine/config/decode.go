@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// maxThreads is far above what helps, and below what a system refuses to start.
+const maxThreads = 1024
+
 // decode makes the typed pipeline of a rendered tree.
 func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	s := section{l, root, top, "", root.pos}
@@ -15,6 +18,9 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	engine := s.sub("engine")
 	p.Engine = Engine{Kind: engine.text("kind"), Memory: strings.ReplaceAll(engine.text("memory"), " ", ""),
 		Threads: int(engine.number("threads")), Spill: engine.path("spill")}
+	if n := engine.n.get("threads"); n != nil && !n.bad && p.Engine.Threads > maxThreads {
+		l.at(n, fmt.Sprintf("engine.threads: %d is more than %d", p.Engine.Threads, maxThreads), "more threads than processors make a run slower")
+	}
 	if n := root.get("parallel"); n != nil && !n.bad {
 		switch {
 		case p.Parallel == 0:
@@ -24,6 +30,8 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 		}
 	}
 	l.ledger(s.sub("ledger"), p)
+	s.each("plugins", func(name string, in section) { p.Plugins = append(p.Plugins, l.plugin(name, in)) })
+	l.plugins = p.Plugins
 	l.batch(s, p, vars.scope)
 	s.each("tasks", func(name string, in section) { p.Tasks = append(p.Tasks, l.task(name, in)) })
 	l.checkFolders(p)
@@ -131,6 +139,7 @@ func (l *loader) output(name string, s section) Output {
 		PartitionBy: s.texts("partition_by"), SortBy: s.texts("sort_by"), Options: s.options("options"),
 		SuccessFile: s.on("success_file"), TargetFileSize: s.number("target_file_size"),
 		Pos: s.pos, FormatPos: s.where("format"), ModePos: s.where("mode"), PathPos: s.where("path")}
+	l.pickWriter(&o, s)
 	if n := s.n.get("path"); n != nil && !n.bad && !n.open && strings.ContainsAny(n.text, "*?[") {
 		l.at(n, s.at+".path: an output is a folder, not a glob", "write the folder without *, ? and [")
 		o.Path = ""

@@ -25,8 +25,8 @@ type Request struct {
 // given back as they were. What earlier runs left to do in them is done first. Then it makes sure that no
 // other run is there which excludes this one: see exclude.go. The leases come in the order of the requests.
 //
-// A refusal is a *HeldError, *TargetHeldError, *FinishedError, *ClaimsMissingError, *LeftError or
-// *UnreadableError. If ctx ends while another run is asked for the same target, that is the error.
+// A refusal is a *HeldError, *TargetHeldError, *FinishedError, *ClaimsMissingError, *LeftError,
+// *UnreadableError or *UnwritableError. If ctx ends while another run is asked for the same target, that is the error.
 func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error) {
 	order := make([]int, len(requests))
 	for i := range order {
@@ -189,8 +189,10 @@ func (s *Lease) take(ctx context.Context) error {
 			unknown, s.epoch = append(unknown, next.ID), d.Epoch
 		case !errors.Is(err, store.ErrConflict) && len(unknown) > 0:
 			return s.unknown("acquire", err)
-		case !errors.Is(err, store.ErrConflict):
-			return s.saveError("acquire", err)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.Is(err, store.ErrConflict): // nothing was read or written yet: the ledger cannot be used
+			return &UnwritableError{Path: r.ledger.path, Err: err}
 		}
 	}
 	if len(unknown) > 0 {

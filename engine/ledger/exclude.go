@@ -46,9 +46,7 @@ func below(a, b string) bool {
 func (l *Ledger) realTargets(targets []Target) []Target {
 	all := slices.Clone(targets)
 	for i := range all {
-		if real, _, err := resolve(all[i].Path); err == nil { // else Prepare will say why not
-			all[i].Path = real
-		}
+		all[i].Path = realPath(all[i].Path)
 		if t, err := l.target(all[i].Path); err == nil {
 			all[i].ID = t.ID
 		}

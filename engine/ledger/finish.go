@@ -85,7 +85,8 @@ func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, er
 	done := l.carry(ctx, d)
 	if d.Holder == nil {
 		if err = l.empty(ctx, d, v, done); errors.Is(err, store.ErrConflict) {
-			err = nil // who changed it saw the list, and does it too
+			err = nil        // who changed it saw the list, and does it too
+			done.missing = 0 // as far as a later commit replaced them meanwhile
 		}
 	}
 	if !done.any() && len(c.Kept) == 0 {

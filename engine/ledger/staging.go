@@ -65,28 +65,14 @@ var stagingName = regexp.MustCompile(`^(_ubunye-[0-9a-f]{12}|\.[0-9a-f]{12}\.ubu
 
 const droppedSuffix = ".drop"
 
-// dropStaging removes a staging folder: it is grabbed first, always, by a rename, so that a paused
-// owner's exchange, rename or mkdir below the old name fails; then looked into; then removed. Either
-// name absent is fine. look may be nil; an error of it leaves the folder as it is, grabbed.
+// dropStaging removes a staging folder: it is grabbed first, then looked into, then removed. Another
+// process may do the same at any moment: either name absent is fine. look may be nil; an error of it
+// leaves the folder as it is, grabbed.
 func (l *Ledger) dropStaging(staging string, look func(grabbed string) error) error {
 	dropped := staging + droppedSuffix
-	is, err := there(staging)
-	if err != nil {
-		return err
-	}
-	if is {
-		if err := l.ours(staging); err != nil {
-			if is, lookErr := there(staging); is || lookErr != nil { // else another process was faster
-				return err
-			}
-		}
-		if err := l.clear(dropped, look); err != nil { // of an earlier try
+	if err := l.grab(staging, dropped, look); err != nil {
+		if is, lookErr := there(staging); is || lookErr != nil {
 			return err
-		}
-		if err := l.fs.Rename(staging, dropped); err != nil {
-			if is, lookErr := there(staging); is || lookErr != nil {
-				return err
-			}
 		}
 	}
 	if err := l.clear(dropped, look); err != nil {
@@ -94,6 +80,21 @@ func (l *Ledger) dropStaging(staging string, look func(grabbed string) error) er
 	}
 	l.tidy(staging)
 	return nil
+}
+
+// grab takes a staging folder away from its run: it is renamed, always, before it is removed, so that a paused
+// owner's exchange, rename or mkdir below the old name fails.
+func (l *Ledger) grab(staging, dropped string, look func(string) error) error {
+	if is, err := there(staging); !is || err != nil {
+		return err
+	}
+	if err := l.ours(staging); err != nil {
+		return err
+	}
+	if err := l.clear(dropped, look); err != nil { // of an earlier try
+		return err
+	}
+	return l.fs.Rename(staging, dropped)
 }
 
 // clear looks into a grabbed folder and removes it.

@@ -82,7 +82,6 @@ type job struct {
 	rows   []string // one a file
 	rerun  bool
 	anyway bool
-	fast   bool
 	mode   string // "": append
 	slice  string
 	fails  bool // after everything was staged

@@ -3,6 +3,7 @@
 package parquet
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -104,7 +105,7 @@ func will(out abi.Output) string {
 		"error_if_exists":      "write Parquet files (%s), unless there is data, to %s",
 		"ignore":               "write Parquet files (%s), unless there is data, to %s",
 	}[out.Mode]
-	line := fmt.Sprintf(does, encodeOptions(out.Options)["compression"], out.Target)
+	line := fmt.Sprintf(does, compression(out.Options), out.Target)
 	if len(out.PartitionBy) > 0 {
 		line += ", partitioned by " + strings.Join(out.PartitionBy, ", ")
 	}
@@ -148,7 +149,7 @@ func checkOptions(given map[string]string) (problems []abi.Problem) {
 				say(name, "one of "+strings.Join(compressions(), ", "), "%q is no compression of Parquet files", value)
 			}
 		case "compression_level":
-			if c := encodeOptions(given)["compression"]; c != "zstd" {
+			if c := compression(given); c != "zstd" {
 				say(name, "remove it, or set compression: zstd", "compression %s has no levels", c)
 			} else if !within(value, 1, maxLevel) {
 				say(name, fmt.Sprintf("1 (fastest) to %d (smallest)", maxLevel), "%q is no level of zstd", value)
@@ -169,11 +170,25 @@ func within(text string, least, most int) bool {
 	return err == nil && n >= least && n <= most
 }
 
-// encodeOptions is what the engine's encoder is told: every option given, and the default compression.
+// encodeOptions is what the engine's encoder is told: every option given, and the default compression. Its
+// names of compressions are those of the Parquet format, where "lz4" is an older one that few readers know.
 func encodeOptions(given map[string]string) map[string]string {
-	all := map[string]string{"compression": defaultCompression}
+	all := map[string]string{}
 	maps.Copy(all, given)
+	switch c := compression(given); c {
+	case "none":
+		all["compression"] = "uncompressed"
+	case "lz4":
+		all["compression"] = "lz4_raw"
+	default:
+		all["compression"] = c
+	}
 	return all
+}
+
+// compression is the one that the output has, in the pipeline's words.
+func compression(given map[string]string) string {
+	return cmp.Or(given["compression"], defaultCompression)
 }
 
 // Stage upholds sdk.Writer.

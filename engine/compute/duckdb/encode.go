@@ -189,7 +189,8 @@ func textual(typ string) bool {
 
 // unnameable is the SQL condition for text that readers of the folders could not tell from NULL.
 func unnameable(column string) string {
-	return fmt.Sprintf("CAST(%s AS VARCHAR) IN ('', %s)", quote(column), literal(nullPartition))
+	text := fmt.Sprintf("CAST(%s AS VARCHAR)", quote(column))
+	return fmt.Sprintf("(%s IN ('', %s) OR upper(%s) = 'NULL')", text, literal(nullPartition), text) // DuckDB reads p=null as NULL
 }
 
 // checkOrder lets one order term through the gate: it must be one term over the relation, and nothing after it.
@@ -320,6 +321,9 @@ func (s *session) encodeErr(ctx context.Context, e *encoding, err error) error {
 		if found := s.blame(ctx, e.rel, err, ""); isInputError(found) {
 			return found
 		}
+		if said.Errno == strconv.Itoa(int(syscall.ENAMETOOLONG)) && len(e.PartitionBy) > 0 {
+			return s.longNameErr(ctx, e)
+		}
 		return outputErr(e.Dir, said, err)
 	}
 	for _, name := range e.PartitionBy {
@@ -352,6 +356,35 @@ func outputErr(dir string, said engineError, err error) error {
 	return e
 }
 
+// longestName is the most bytes that a file system takes as one name.
+const longestName = 255
+
+// longNameErr finds the partition column whose value makes too long a name of a folder. A byte that is not a letter, a
+// digit or one of -_.~ takes three there.
+func (s *session) longNameErr(ctx context.Context, e *encoding) error {
+	for _, column := range e.PartitionBy {
+		text := fmt.Sprintf("CAST(%s AS VARCHAR)", quote(column))
+		escaped := fmt.Sprintf("octet_length(encode(url_encode(%s)))", text)
+		q := fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s > %d LIMIT 1", text, escaped, quote(e.rel.name), escaped, longestName-len(column)-len("="))
+		var found error
+		err := s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
+			var value string
+			var length int
+			err := rows.Scan(&value, &length)
+			found = invalid(column, fmt.Sprintf("the value %s cannot name a partition: its folder's name would have %d bytes, and %d is the most", shorten(value), len(column)+1+length, longestName),
+				"partition by something shorter, as md5("+column+")")
+			return err
+		})
+		if err != nil {
+			return s.fail(ctx, err, "looking for the long name failed")
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return &compute.Error{Kind: compute.OutputFailed, File: e.Dir, Message: "writing failed: the name of a partition's folder is too long", Hint: "partition by something shorter"}
+}
+
 // unnameableErr looks for a value of a text column that cannot name a folder.
 func (s *session) unnameableErr(ctx context.Context, e *encoding, column string) error {
 	i := slices.IndexFunc(e.columns, func(c compute.Column) bool { return c.Name == column })
@@ -373,5 +406,5 @@ func (s *session) unnameableErr(ctx context.Context, e *encoding, column string)
 	if found[0] != "" {
 		what = "the text " + found[0]
 	}
-	return invalid(column, what+" cannot name a partition: readers could not tell it from NULL", fmt.Sprintf("replace it in a step, as nullif(%s, '')", column))
+	return invalid(column, what+" cannot name a partition: readers could not tell it from NULL", fmt.Sprintf("replace it in a step, as nullif(%s, %s)", column, literal(found[0])))
 }
