@@ -60,6 +60,12 @@ func Run(t *testing.T, h Harness) {
 		{"EncodeExactSums", encodeExactSums},
 		{"EncodeStatistics", encodeStatistics},
 		{"EncodeMistakes", encodeMistakes},
+		{"EncodeCSVValues", encodeCSVValues},
+		{"EncodeCSVRoundTrip", encodeCSVRoundTrip},
+		{"EncodeJSONValues", encodeJSONValues},
+		{"EncodeTextFiles", encodeTextFiles},
+		{"EncodeTextEmpty", encodeTextEmpty},
+		{"EncodeTextMistakes", encodeTextMistakes},
 		{"EncodeKeepsStrangers", encodeKeepsStrangers},
 		{"RowsValues", rowsValues},
 		{"RowsWindows", rowsWindows},
@@ -80,7 +86,7 @@ type fixture struct {
 
 func (f *fixture) open(variables ...compute.Variable) compute.Session {
 	f.t.Helper()
-	ses, err := f.h.New(f.t).Open(f.t.Context(), compute.Settings{Spill: filepath.Join(f.dir, "spill"), Threads: 2, Variables: variables})
+	ses, err := f.h.New(f.t).Open(f.t.Context(), compute.Settings{Spill: filepath.Join(f.dir, "spill"), Threads: 2, Variables: variables, Rename: os.Rename})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
 
+// maxLineSize is the most bytes of a line, or of a JSON value, that can be had.
+const maxLineSize = 1 << 30
+
 // headerLimit is the most bytes that are read in search of the end of a header line.
 const headerLimit = 16 << 20
 
@@ -38,7 +41,7 @@ func readCSVOptions(given map[string]string) (csvOptions, error) {
 		dateFormat:      o.text("date_format", ""),
 		timestampFormat: o.text("timestamp_format", ""),
 		skip:            o.integer("skip", 0, 0, 1_000_000),
-		maxLine:         o.integer("max_line_size", 2_000_000, 1024, 1<<30),
+		maxLine:         o.integer("max_line_size", 2_000_000, 1024, maxLineSize),
 	}
 	if len(c.delimiter) == 0 || len(c.delimiter) > 4 || strings.ContainsAny(c.delimiter, "\r\n") {
 		o.bad("delimiter", "one to four bytes without a line end")
@@ -65,11 +68,12 @@ type csvInput struct {
 	columns []compute.Column
 }
 
-// csvGroup is the files that have the same header.
+// csvGroup is the files that have the same header and the same line ends.
 type csvGroup struct {
 	files  []compute.File
-	width  int   // columns in the files
-	places []int // for each column of the relation its place in the files
+	width  int    // columns in the files
+	places []int  // for each column of the relation its place in the files
+	end    string // of lines; empty: the files have one line at most
 }
 
 func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string, error) {
@@ -103,7 +107,7 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if ctx.Err() != nil {
 			return cancelled(ctx)
 		}
-		header, err := c.header(f.Path)
+		header, end, err := c.header(f.Path)
 		if err != nil {
 			return err
 		}
@@ -119,12 +123,12 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if problem != "" {
 			return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: int64(c.options.skip) + 1, Message: problem, Hint: hint}
 		}
-		key := fmt.Sprint(places)
+		key := fmt.Sprintf("%v%q", places, end)
 		i, ok := byHeader[key]
 		if !ok {
 			i = len(c.groups)
 			byHeader[key] = i
-			c.groups = append(c.groups, csvGroup{width: len(places), places: places})
+			c.groups = append(c.groups, csvGroup{width: len(places), places: places, end: end})
 		}
 		c.groups[i].files = append(c.groups[i].files, f)
 	}
@@ -151,14 +155,12 @@ func columnsOf(file string, header []string) ([]compute.Column, error) {
 	return columns, nil
 }
 
-// header gives the names in the header line of a file; for files without one, made-up names of the first record.
-func (c *csvInput) header(file string) ([]string, error) {
-	if !c.options.header && len(c.columns) > 0 {
-		return nil, nil
-	}
+// header gives the names in the header line of a file; for files without one, made-up names of the first record. end is what
+// ends its lines: DuckDB looks for it in quoted values too.
+func (c *csvInput) header(file string) (names []string, end string, err error) {
 	text, err := openText(file)
 	if err != nil {
-		return nil, unreadable(file, err)
+		return nil, "", unreadable(file, err)
 	}
 	defer text.Close() // only read
 	rr := newRecordReader(io.LimitReader(text, headerLimit), c.options)
@@ -168,28 +170,37 @@ func (c *csvInput) header(file string) ([]string, error) {
 		rec, err = rr.next()
 	}
 	switch {
+	case errors.Is(err, io.EOF) && !c.options.header && len(c.columns) > 0:
+		return nil, "", nil
 	case errors.Is(err, io.EOF):
-		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is empty: it has no header line", Hint: "a file without rows still needs its header; without headers, declare the columns and set header to false"}
+		return nil, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is empty: it has no header line", Hint: "a file without rows still needs its header; without headers, declare the columns and set header to false"}
 	case err != nil:
-		return nil, unreadable(file, err)
+		return nil, "", unreadable(file, err)
 	}
 	for i, name := range rec.fields {
 		if strings.ContainsRune(name, 0) || !c.options.header {
 			rec.fields[i] = fmt.Sprintf("column%d", i)
 		}
 	}
-	return rec.fields, nil
+	return rec.fields, rec.end, nil
 }
 
-// read is the SQL that reads files of one group, all columns as text named c0, c1, …
-func (c *csvInput) read(files []compute.File, width int, more string) string {
+// read is the SQL that reads files of a group, all columns as text named c0, c1, …
+func (c *csvInput) read(g csvGroup, files []compute.File, more string) string {
 	o := c.options
 	var columns strings.Builder
-	for i := range width {
+	for i := range g.width {
 		if i > 0 {
 			columns.WriteString(", ")
 		}
 		fmt.Fprintf(&columns, "'c%d': 'VARCHAR'", i)
+	}
+	switch {
+	case o.header: // a header has no line end within quotes
+	case g.end == "\n":
+		more += `, new_line = '\n'`
+	case g.end == "\r":
+		more += `, new_line = '\r'` // and never \r\n, with which DuckDB loses rows
 	}
 	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, skip = %d, delim = %s, quote = %s, escape = %s, "+
 		"nullstr = %s, allow_quoted_nulls = %t, max_line_size = %d, strict_mode = true, null_padding = false, hive_partitioning = false, columns = {%s}%s)",
@@ -225,7 +236,7 @@ func (c *csvInput) query() (string, error) {
 				tried = append(tried, t)
 			}
 		}
-		from := c.read(g.files, g.width, "")
+		from := c.read(g, g.files, "")
 		if len(tried) > 0 {
 			from = "(SELECT *, " + strings.Join(tried, ", ") + " FROM " + from + ")"
 		}

@@ -38,6 +38,9 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 	case "VARCHAR":
 		return f, nil
 	case "BOOLEAN", "UUID":
+	case "BLOB":
+		f.exact = f.matches(`([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?`)
+		f.value = "from_base64(" + column + ")"
 	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT":
 		f.exact = f.matches(`\s*[+-]?[0-9]+(` + point + `0*)?\s*`)
 		f.value = f.pointed(o)
