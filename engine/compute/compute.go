@@ -89,7 +89,7 @@ type RowReader interface {
 // Input describes files to read.
 type Input struct {
 	Name    string            // the relation's name
-	Format  string            // "csv" or "parquet"
+	Format  string            // "csv", "json" or "parquet"
 	Path    string            // absolute path, possibly a glob (*, ?, [..], **)
 	Columns []Column          // declared columns, found in the file by name; empty: as the file says
 	Options map[string]string // format options, as "delimiter"

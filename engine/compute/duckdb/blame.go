@@ -99,9 +99,12 @@ func (s *session) blameInput(ctx context.Context, in *input, err error) error {
 		}
 	}
 	var found error
-	if in.csv != nil {
+	switch {
+	case in.csv != nil:
 		found = s.blameCSV(ctx, in.csv)
-	} else {
+	case in.json != nil:
+		found = s.blameJSON(ctx, in.json)
+	default:
 		found = s.blameParquet(ctx, in)
 	}
 	if c := cancelled(ctx); c != nil {
@@ -326,7 +329,7 @@ func (c *csvInput) firstMisfit(ctx context.Context, g csvGroup, f compute.File, 
 	return nil
 }
 
-func misfitErr(file string, line int64, c compute.Column, text string) error {
+func misfitErr(file string, line int64, c compute.Column, text string) *compute.Error {
 	return &compute.Error{Kind: compute.InputInvalid, File: file, Line: line, Column: c.Name, Message: fmt.Sprintf("%s is not %s %s", shorten(text), article(c.Type), c.Type), Hint: fitHint(c.Type)}
 }
 

@@ -78,7 +78,7 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 		}
 		f.exact = f.matches(`\s*` + isoDate + `([T ]` + isoTime + `)?\s*(Z|[+-][0-9]{2}(:?[0-9]{2})?)?\s*`)
 	default:
-		return f, &compute.Error{Kind: compute.BadOption, Message: "csv cannot hold the type " + typ, Hint: "declare it as varchar and convert it in a step"}
+		return f, &compute.Error{Kind: compute.BadOption, Message: "text cannot be read as the type " + typ, Hint: "declare it as varchar and convert it in a step"}
 	}
 	return f, nil
 }
@@ -137,6 +137,8 @@ func (f fit) misfits() string {
 		return "false"
 	case f.format:
 		return fmt.Sprintf("(%s IS NOT NULL AND try_strptime(%s) IS NULL)", f.column, f.value)
+	case f.typ == "BLOB":
+		return fmt.Sprintf("(%s IS NOT NULL AND NOT %s)", f.column, f.exact)
 	case f.exact == "":
 		return fmt.Sprintf("(%s IS NOT NULL AND TRY_CAST(%s AS %s) IS NULL)", f.column, f.value, f.typ)
 	}
