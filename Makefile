@@ -3,21 +3,25 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: help build plugins quickstart generate venv test bench check .FORCE
+.PHONY: needs help build plugins quickstart generate venv test bench check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
+
+# What cannot be installed for a person is named, in one line, before anything is built.
+needs:
+	@for tool in $(GO) gcc g++; do command -v $$tool >/dev/null || { echo "make needs $$tool (Go 1.26 from https://go.dev/dl; Debian: apt-get install gcc g++)" >&2; exit 1; }; done
 
 # What engine/writer embeds. The stamp changes with the toolchain; GOFLAGS are not for a module (-race),
 # and without -buildvcs the digests change only when the code does.
 EMBEDDED := engine/writer/embedded
 PLUGIN_SOURCES := $(shell find engine/abi engine/store/fsops engine/writer plugins -name '*.go' ! -name '*_test.go') go.mod go.sum Makefile
 PLUGIN_BUILD := GOFLAGS= CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags='-s -w'
-TOOLCHAIN := $(shell $(GO) env GOVERSION GOOS GOARCH)
+TOOLCHAIN = $(shell $(GO) env GOVERSION GOOS GOARCH)
 
 plugins: $(EMBEDDED)/plugins.json ## compile the built-in writers and the program that runs writers
 
-.build/toolchain: .FORCE
+.build/toolchain: needs .FORCE
 	@mkdir -p .build; echo '$(TOOLCHAIN)' | cmp -s - $@ || echo '$(TOOLCHAIN)' > $@
 
 $(EMBEDDED)/plugins.json: $(PLUGIN_SOURCES) .build/toolchain
@@ -60,7 +64,6 @@ check: plugins ## formatting, vet and the rules of the source
 	@test -z "$$(gofmt -l bench cmd engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd engine plugins e2e; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
-	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) vet -tags fault ./engine/store/fsops ./cmd/ubunye
 	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) vet ./engine/abi ./plugins/...

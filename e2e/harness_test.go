@@ -92,10 +92,16 @@ type process struct {
 // start starts `ubunye args…` in the project's folder.
 func (p *project) start(env []string, args ...string) *process {
 	p.t.Helper()
+	return p.launch(env, program, args...)
+}
+
+// launch is start of any program.
+func (p *project) launch(env []string, name string, args ...string) *process {
+	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	q := &process{t: p.t, cmd: exec.CommandContext(ctx, program, args...), done: make(chan struct{})}
+	q := &process{t: p.t, cmd: exec.CommandContext(ctx, name, args...), done: make(chan struct{})}
 	q.cmd.Dir = p.dir
-	q.cmd.Env = append(append(append([]string{}, "PATH="+os.Getenv("PATH"), "HOME="+p.home, "XDG_CACHE_HOME="+filepath.Join(p.home, ".cache")), p.env...), env...)
+	q.cmd.Env = append(p.environment(), env...)
 	q.cmd.Stdout, q.cmd.Stderr = &q.out, &q.err
 	if err := q.cmd.Start(); err != nil {
 		p.t.Fatal(err)
@@ -103,6 +109,11 @@ func (p *project) start(env []string, args ...string) *process {
 	p.t.Cleanup(func() { q.cmd.Process.Kill() })
 	go func() { q.cmd.Wait(); cancel(); close(q.done) }()
 	return q
+}
+
+// environment is that of every process of the project.
+func (p *project) environment() []string {
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "XDG_CACHE_HOME=" + filepath.Join(p.home, ".cache")}, p.env...)
 }
 
 // wait waits for the end.

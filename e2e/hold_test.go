@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -131,6 +132,18 @@ func TestR06AllBatchesOrNone(t *testing.T) {
 	same(t, "rows of c", p.rows("lake/c"), []string{`{"id": "1"}`})
 }
 
+// An output that another ledger answers for refuses the start, all its tasks, before anything is read.
+func TestR05AFolderOfAnotherLedgerIsRefused(t *testing.T) {
+	p := newProject(t, threeTasks)
+	p.write("lake/b/_ubunye-target", `{"target":"0123456789abcdef0123456789abcdef","ledger":"fedcba9876543210fedcba9876543210"}`)
+	before := p.files(".")
+	r := p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 1).oneLine(t)
+	r.says(t, "task b, output out", p.path("lake/b/_ubunye-target"), "fedcba9876543210fedcba9876543210", "nothing was read or written")
+	same(t, "files after the refusal", p.files("."), before)
+	p.write("in.csv", "id\n1\n")
+	p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01", "--task", "a", "--task", "c").must(t, 0)
+}
+
 func TestR10ADamagedDocumentIsRefusedByName(t *testing.T) {
 	p := newSales(t)
 	p.runDay("2026-01-01").must(t, 0)
@@ -192,25 +205,26 @@ func TestR11AnUnwritableLedgerIsRefused(t *testing.T) {
 }
 
 func TestR25AFailedFirstAppendLeavesTheFolderAsItWas(t *testing.T) {
-	p := newSales(t)
-	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,ten\n")
+	p := newProject(t, twoOutputs)
+	p.write("in.csv", failsInStage)
 	p.write("lake/.keep", "")
 	before := p.files("lake")
-	p.runDay("2026-01-01").must(t, 4)
+	p.run(twoArgs...).must(t, 4)
 	same(t, "lake", p.files("lake"), before)
-	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,10.00\n")
-	p.runDay("2026-01-01").must(t, 0)
-	if _, err := os.Stat(p.path("lake/orders/_SUCCESS")); err != nil {
-		t.Fatal("no _SUCCESS after landing")
+	p.write("in.csv", "id,name\n1,11\n")
+	p.run(twoArgs...).must(t, 0)
+	for _, output := range []string{"good", "bad"} {
+		if _, err := os.Stat(p.path("lake/" + output + "/_SUCCESS")); err != nil {
+			t.Fatal("no _SUCCESS after landing")
+		}
 	}
 }
 
 func TestR28AFailingRunDropsItsOwnStagingOnly(t *testing.T) {
-	p := newSales(t)
-	p.runDay("2026-01-02").must(t, 0)
+	p := newProject(t, twoOutputs)
 	p.write(".ubunye/staging/20200101T000000Z-00000000/strange/out/part-1.parquet.staged", "somebody's")
-	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,ten\n")
-	p.runDay("2026-01-01").must(t, 4).says(t, "a.csv:2", "ten")
+	p.write("in.csv", failsInStage)
+	p.run(twoArgs...).must(t, 4).says(t, "output bad", "one")
 	got := []string{}
 	for _, name := range p.files(".ubunye/staging") {
 		if !strings.HasSuffix(name, "/") {
@@ -221,7 +235,7 @@ func TestR28AFailingRunDropsItsOwnStagingOnly(t *testing.T) {
 }
 
 func TestInterruptedRunsGiveTheBatchBack(t *testing.T) {
-	for signal, exit := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	for signal, exit := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 143} {
 		p := newSales(t)
 		q := p.stopAtStaging()
 		q.signal(signal)
@@ -238,31 +252,42 @@ func TestInterruptedRunsGiveTheBatchBack(t *testing.T) {
 	}
 }
 
+// Whoever reads what a run says may go away (| head, a log collector that restarts): the run goes on.
+func TestAReaderThatGoesAwayDoesNotEndTheRun(t *testing.T) {
+	p := newSales(t)
+	q := exec.Command(program, dayArgs("2026-01-01")...)
+	q.Dir, q.Env = p.dir, p.environment()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	defer write.Close()
+	q.Stdout, q.Stderr = write, write
+	if err := q.Run(); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
+	if held(p.document("clean_orders", "")) {
+		t.Fatal("the batch is still held")
+	}
+}
+
+// What nohup has the program ignore, it ignores.
+func TestAnIgnoredHangupStaysIgnored(t *testing.T) {
+	p := newSales(t)
+	q := p.launch([]string{frozenStaging}, "/bin/sh", append([]string{"-c", `trap '' HUP; exec "$0" "$@"`, program}, dayArgs("2026-01-01")...)...)
+	if !q.waitStopped() {
+		t.Fatalf("the run was not stopped: %+v", q.wait())
+	}
+	q.signal(syscall.SIGHUP)
+	q.signal(cont)
+	q.wait().must(t, 0)
+	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
+}
+
 func filesBelow(t *testing.T, dir string) []string {
 	t.Helper()
 	p := &project{t: t, dir: dir}
 	return p.files(".")
-}
-
-// A run that is told to stop gives back also the batches of tasks that it has not begun, and says so once.
-func TestAnInterruptedRunGivesAllItsBatchesBack(t *testing.T) {
-	p := newProject(t, threeTasks)
-	p.write("in.csv", "id\n1\n")
-	args := []string{"run", "-c", "pipeline.yaml", "--dt", "2026-01-01"}
-	q := p.start([]string{frozenStaging}, args...)
-	if !q.waitStopped() {
-		t.Fatalf("the run was not stopped: %+v", q.wait())
-	}
-	q.signal(syscall.SIGTERM)
-	q.signal(cont)
-	if r := q.wait().must(t, 143); strings.Count(r.stderr, "SIGTERM") != 1 {
-		t.Fatalf("the interruption is told %d times:\n%s", strings.Count(r.stderr, "SIGTERM"), r.stderr)
-	}
-	for _, task := range []string{"a", "b", "c"} {
-		if held(p.document(task, "")) || committed(p.document(task, "")) {
-			t.Errorf("task %s is held or committed", task)
-		}
-	}
-	p.run(args...).must(t, 0)
-	same(t, "rows of a", p.rows("lake/a"), []string{`{"id": "1"}`})
 }

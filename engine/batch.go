@@ -19,6 +19,7 @@ type batch struct {
 	session  compute.Session
 	writers  map[string]*writer.Session       // by output
 	inputs   json.RawMessage                  // what was read, by input
+	pinned   map[string][]compute.File        // the files of it, by input
 	staged   map[string]ledger.Result         // by output
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made
@@ -41,6 +42,9 @@ func (b *batch) execute(ctx context.Context) error {
 
 // prepare does the steps before the commit: nothing of them is visible.
 func (b *batch) prepare(ctx context.Context) error {
+	if stopped := context.Cause(ctx); stopped != nil {
+		return stopped
+	}
 	if err := b.start(ctx); err != nil {
 		return err
 	}
@@ -51,6 +55,9 @@ func (b *batch) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := b.stage(ctx); err != nil { // 7
+		return err
+	}
+	if err := b.unchanged(); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
@@ -81,6 +88,9 @@ func (b *batch) start(ctx context.Context) error {
 			return &outputError{target: t, err: err}
 		}
 		b.writers[t.Name] = s
+	}
+	if err := b.makeSpill(); err != nil {
+		return err
 	}
 	session, err := b.Compute.Open(ctx, compute.Settings{
 		Memory:    b.config.Engine.Memory,

@@ -4,9 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -21,6 +27,14 @@ const (
 	untouched = "nothing was read or written"
 	nothing   = "nothing became visible"
 )
+
+// soFar is what became of the data when a start is refused now.
+func (r *run) soFar() string {
+	if r.record == nil {
+		return untouched
+	}
+	return nothing
+}
 
 // outputError says at which output something failed.
 type outputError struct {
@@ -39,7 +53,9 @@ func (r *run) explain(err error, task string) problem.List {
 		return list
 	}
 	var p *problem.Problem
-	if !errors.As(err, &p) {
+	if errors.As(err, &p) {
+		p = new(*p) // a signal's problem is told of every task
+	} else {
 		p = r.explainOne(err, task)
 		p.Cause = err
 	}
@@ -133,16 +149,20 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 	switch {
 	case errors.As(err, &unwritable):
 		return &problem.Problem{Code: problem.LedgerUnwritable, Pos: r.config.Ledger.Pos, Message: "refused: " + unwritable.Error(), Data: untouched,
-			Hint: "make that folder writable or name another one as ledger: {path: …}; or set UBUNYE_RUN_LEASE=off to run without the promise that a batch lands once"}
+			Hint: orMakeRoom(err, "make that folder writable or name another one as ledger: {path: …}; or set UBUNYE_RUN_LEASE=off to run without the promise that a batch lands once")}
 	case errors.As(err, &unreadable):
-		return &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
-			Hint: "restore the file, or use the program that wrote it; it is never taken for absent"}
+		var pos problem.Pos
+		if errors.Is(err, syscall.ENOTDIR) {
+			pos = r.config.Ledger.Pos // no file of the ledger is at fault, but its place
+		}
+		return &problem.Problem{Code: problem.RecordUnreadable, Pos: pos, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
+			Hint: unreadableHint(unreadable.Err)}
 	case errors.As(err, &elsewhere):
-		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Message: "refused: " + elsewhere.Error(), Data: untouched,
+		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Pos: r.outputPos(task, elsewhere.Output), Message: "refused: " + elsewhere.Error(), Data: r.soFar(),
 			Hint: "name that ledger as ledger: {path: …}, or write into another folder"}
 	case errors.As(err, &output):
-		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: output.Error(), Data: nothing,
-			Hint: "make the folder writable for this user"}
+		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: unwritableText(output), Data: nothing,
+			Hint: orMakeRoom(err, unwritableHint(output.Err))}
 	case errors.As(err, &lost):
 		return &problem.Problem{Code: problem.RunLeaseLost, Task: lost.Batch.Task, Message: "the lease was lost: " + lost.Error(),
 			Data: "this run made nothing visible", Hint: "nothing is to be done here: the other run has the batch"}
@@ -150,13 +170,38 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 		return &problem.Problem{Code: problem.OutcomeUnknown, Task: unknown.Batch.Task, Message: unknown.Error(),
 			Data: "nothing was removed; the batch is committed or not, never half", Hint: "run it again when the disk answers: the document " + unknown.Document + " decides"}
 	case errors.As(err, &landed):
-		return &problem.Problem{Code: problem.NotAllLanded, Task: landed.Batch.Task, Message: "committed, not all landed: " + landed.Error(),
-			Data: "the batch is safe: every start of the pipeline goes on with it", Hint: "remove the cause and run: " + r.command("")}
+		return r.explainLanded(landed)
 	case errors.As(err, &silent):
 		return &problem.Problem{Code: problem.RunLeaseLost, Message: silent.Error(), Data: nothing,
 			Hint: "the run ended itself before others could judge it dead; run it again when the disk answers"}
 	}
 	return nil
+}
+
+// orMakeRoom is the hint for a folder that cannot be written: rights are no help where the disk is full.
+func orMakeRoom(err error, otherwise string) string {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return "make room on that disk and run again"
+	}
+	return otherwise
+}
+
+// explainLanded says what readers see meanwhile.
+func (r *run) explainLanded(e *ledger.NotAllLandedError) *problem.Problem {
+	p := &problem.Problem{Code: problem.NotAllLanded, Task: e.Batch.Task,
+		Message: fmt.Sprintf("batch %s is committed, and all of it landed, but that could not be written down: %v", ledgerBatchText(e.Batch), e.Err),
+		Data:    "nothing is lost: every start of the pipeline goes on with it", Hint: "remove the cause and run the pipeline again"}
+	if len(e.Left) == 0 {
+		return p
+	}
+	left := e.Left[0]
+	p.Output = left.Entry.Output
+	p.Message = fmt.Sprintf("batch %s is committed, but not all of it landed: %s: %s: %v", ledgerBatchText(e.Batch), left.Entry.Do, left.Path, left.Err)
+	if left.Entry.Do == ledger.Remove {
+		p.Message = fmt.Sprintf("batch %s is committed and landed, but the files that it replaces could not be removed: %s: %v", ledgerBatchText(e.Batch), left.Path, left.Err)
+		p.Data = "until they are, readers see the old rows beside the new ones; every start of the pipeline tries again"
+	}
+	return p
 }
 
 // explainCompute places what the compute engine says in the data file, the SQL or the pipeline.
@@ -192,7 +237,7 @@ func (r *run) explainCompute(err error, task string) *problem.Problem {
 
 // computePos is the place in the data file if there is one, else in the pipeline.
 func (r *run) computePos(e *compute.Error, task string) problem.Pos {
-	if e.File != "" && e.Kind != compute.InputMissing {
+	if e.File != "" && e.Kind != compute.InputMissing && e.Kind != compute.BadOption {
 		return problem.Pos{File: e.File, Line: int(e.Line)}
 	}
 	for _, t := range r.plan.Tasks {
@@ -203,10 +248,7 @@ func (r *run) computePos(e *compute.Error, task string) problem.Pos {
 			if in.Name != e.Input {
 				continue
 			}
-			if e.Kind == compute.InputMissing {
-				return in.PathPos
-			}
-			return in.Pos
+			return inputPos(in, e)
 		}
 		for _, s := range t.Steps {
 			if s.Name == e.Step {
@@ -215,6 +257,50 @@ func (r *run) computePos(e *compute.Error, task string) problem.Pos {
 		}
 	}
 	return problem.Pos{}
+}
+
+// inputPos is the place in the pipeline of what is wrong with an input: its path, a column, or the whole of it.
+func inputPos(in config.Input, e *compute.Error) problem.Pos {
+	if e.Kind == compute.InputMissing || e.File != "" {
+		return in.PathPos
+	}
+	for _, c := range in.Columns {
+		if c.Name == e.Column {
+			return c.Pos
+		}
+	}
+	return in.Pos
+}
+
+// unreadableHint says what helps against something of a ledger that is there and cannot be used.
+func unreadableHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return "a file is where a folder of the ledger must be: name another folder as ledger: {path: …}"
+	case errors.Is(err, fs.ErrPermission):
+		return "give this user the right to read it; it is never taken for absent"
+	}
+	return "restore the file, or use the program that wrote it; it is never taken for absent"
+}
+
+// unwritableText says why files cannot be landed; the name of what was tried there means nothing to people.
+func unwritableText(e *ledger.OutputUnwritableError) string {
+	var path *fs.PathError
+	if errors.As(e.Err, &path) {
+		return fmt.Sprintf("files cannot be landed in %s: %v in %s", e.Path, path.Err, filepath.Dir(path.Path))
+	}
+	return e.Error()
+}
+
+// unwritableHint says what helps against an output folder that cannot be made or written.
+func unwritableHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return "a file is where a folder must be: remove it, or name another folder"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return "make the folder writable for this user"
+	}
+	return "remove the cause, or name another folder"
 }
 
 // outputPos is the place of an output's path in the pipeline.
@@ -244,8 +330,12 @@ func (r *run) explainWriter(err error, _ string) *problem.Problem {
 		return nil
 	}
 	p := &problem.Problem{Code: problem.WriterFailed, Message: e.Error(), Hint: e.Hint, Data: nothing}
-	if e.Kind == writer.Missing {
+	var reported *abi.Failure
+	switch {
+	case e.Kind == writer.Missing:
 		p.Code = problem.PluginMissing
+	case e.Kind == writer.Reported && errors.As(err, &reported) && reported.Code == abi.CodeInvalid:
+		p.Code = problem.ConfigInvalid // the writer cannot do what the pipeline asks of it, whatever the rows are
 	}
 	return p
 }
@@ -265,7 +355,7 @@ func (r *run) command(flag string) string {
 	return strings.Join(words, " ")
 }
 
-// shellQuote quotes a word for a POSIX shell, if it needs it.
+// shellQuote quotes a word for the shells that people type into, if it needs it.
 func shellQuote(word string) string {
 	safe := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
@@ -273,7 +363,34 @@ func shellQuote(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
 		return word
 	}
+	if strings.ContainsFunc(word, unprintable) {
+		return dollarQuote(word)
+	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// unprintable is for what a problem's line shows as something else.
+func unprintable(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError
+}
+
+// dollarQuote quotes a word with characters that must not reach the line that shows it.
+func dollarQuote(word string) string {
+	var b strings.Builder
+	for at, r := range word {
+		switch {
+		case r == '\'' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case unprintable(r):
+			_, size := utf8.DecodeRuneInString(word[at:])
+			for _, c := range []byte(word[at : at+size]) {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return "$'" + b.String() + "'"
 }
 
 // batchText is a batch's variables as people write them.

@@ -145,7 +145,7 @@ func partitionFolder(columns []string, values map[string]string) (string, error)
 		switch {
 		case !ok:
 			value = hiveNull
-		case value == "" || value == hiveNull:
+		case value == "" || value == hiveNull || strings.EqualFold(value, "NULL"):
 			return "", &abi.Failure{Code: abi.CodeInvalid, Message: fmt.Sprintf("partition column %s: readers could not tell the value %q from NULL", c, value)}
 		default:
 			value = hiveEscape(value)

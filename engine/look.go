@@ -7,6 +7,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/report"
 )
 
 // Validate checks a pipeline file as a run would, without reading data or the ledger. Required variables
@@ -101,7 +102,7 @@ func (r *run) verdict(ctx context.Context, request ledger.Request, view ledger.V
 		for _, o := range view.Finished.Outputs {
 			files += o.Files
 		}
-		return WouldReplace, fmt.Sprintf("would replace %d files that run %s landed at %s", files, view.Finished.Run, when(view.Finished.At))
+		return WouldReplace, fmt.Sprintf("%s that run %s landed at %s", report.Count(files, "file"), view.Finished.Run, when(view.Finished.At))
 	case view.Finished != nil:
 		return WouldRun, "runs every time: no variable that was given names the batch; last run at " + when(view.Finished.At)
 	case len(view.Tried) > 0:

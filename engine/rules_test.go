@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -173,6 +174,56 @@ func TestOnlyMainExits(t *testing.T) {
 // isProgram tells whether a package is a small program of its own beside the product's.
 func isProgram(pkg string) bool {
 	return pkg == "engine/config/gen" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
+}
+
+// Whether a run lives is judged by looking: a signal, also number 0, may reach a process that took its pid. The plugin
+// host ends the child that it started, and a fault ends its own process.
+func TestR09_NothingSignalsAnotherProcess(t *testing.T) {
+	signals := []string{"Kill", "Signal", "FindProcess", "PidfdOpen", "PidfdSendSignal"}
+	seen := 0
+	eachCall(t, func(pkg, file string, sel *ast.SelectorExpr) {
+		if !slices.Contains(signals, sel.Sel.Name) {
+			return
+		}
+		seen++
+		if pkg != "engine/writer" && pkg != "engine/store/fsops" {
+			t.Errorf("%s: %s reaches another process", file, sel.Sel.Name)
+		}
+	})
+	if seen == 0 {
+		t.Fatal("the plugin host's own kill is not seen: the test reads nothing")
+	}
+}
+
+// Every invariant that doc.go states has a test of its name.
+func TestInvariantsHaveTests(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stated := regexp.MustCompile(`(?m)^//   - (I[0-9]+):`).FindAllStringSubmatch(string(doc), -1)
+	if len(stated) < 8 {
+		t.Fatalf("doc.go states %d invariants: the test reads nothing", len(stated))
+	}
+	var tests strings.Builder
+	for _, p := range packages(t) {
+		names, err := filepath.Glob(filepath.Join(p.Dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tests.Write(text)
+		}
+	}
+	for _, s := range stated {
+		if !strings.Contains(tests.String(), "\nfunc Test"+s[1]+"_") {
+			t.Errorf("%s has no test of its name", s[1])
+		}
+	}
 }
 
 func TestNoInitFunctions(t *testing.T) {

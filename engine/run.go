@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -112,6 +113,13 @@ func (r *run) lease(ctx context.Context) error {
 			return r.explain(told(ctx, err), q.Batch.Task)
 		}
 	}
+	for _, t := range r.plan.Tasks {
+		for _, o := range t.Targets {
+			if err := r.ledger.CheckTarget(o.Name, o.Path); err != nil {
+				return r.explain(told(ctx, &outputError{target: o, err: err}), t.Name)
+			}
+		}
+	}
 	record, err := r.ledger.Begin(ctx, r.info())
 	if err != nil {
 		return r.explain(told(ctx, err), "")
@@ -125,8 +133,12 @@ func (r *run) lease(ctx context.Context) error {
 	return nil
 }
 
-// told gives the wish to stop as the error, if it was that.
+// told gives the wish to stop as the error, if it was that. A lease that was lost and a save of which
+// nobody knows whether it counted are told all the same: the run did not drop its staging then.
 func told(ctx context.Context, err error) error {
+	if errors.As(err, new(*ledger.LostError)) || errors.As(err, new(*ledger.UnknownError)) {
+		return err
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -142,9 +154,14 @@ func (r *run) end(ctx context.Context, status ledger.Status) {
 
 func (r *run) warn(text string) { r.emit(report.Event{Kind: report.Warning, Message: text}) }
 
-// finishCommitted carries out what earlier runs of the pipeline had committed and not landed.
+// finishCommitted carries out what earlier runs of the pipeline, and others that write to the same folders,
+// had committed and not landed.
 func (r *run) finishCommitted(ctx context.Context) error {
-	done, left, err := r.ledger.FinishCommitted(ctx, r.config.Name)
+	var targets []string
+	for _, t := range r.info().Targets {
+		targets = append(targets, t.Path)
+	}
+	done, left, err := r.ledger.FinishCommitted(ctx, r.config.Name, targets...)
 	if err != nil {
 		return r.explain(told(ctx, err), "")
 	}

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/problem"
 )
 
 // Table is the first rows of an output, for people.
@@ -34,12 +36,26 @@ func (e *Engine) Show(ctx context.Context, o Options, limit int) ([]Table, error
 		for _, target := range t.Targets {
 			table, err := readTable(ctx, session, t.Name, target, limit)
 			if err != nil {
-				return nil, r.explain(&outputError{target: target, err: told(ctx, err)}, t.Name)
+				return nil, r.explainShow(&outputError{target: target, err: told(ctx, err)}, t.Name)
 			}
 			tables = append(tables, table)
 		}
 	}
 	return tables, nil
+}
+
+// explainShow is explain for a reader: nothing was to become visible.
+func (r *run) explainShow(err *outputError, task string) problem.List {
+	var e *compute.Error
+	if errors.As(err, &e) && e.Kind == compute.InputMissing {
+		return problem.List{{Code: problem.InputMissing, Pos: err.target.PathPos, Task: task, Output: err.target.Name,
+			Message: "nothing has landed in " + err.target.Written + " yet", Cause: err, Hint: "ubunye run lands it"}}
+	}
+	list := r.explain(err, task)
+	for _, p := range list {
+		p.Data = ""
+	}
+	return list
 }
 
 func readTable(ctx context.Context, session compute.Session, task string, t plan.Target, limit int) (Table, error) {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
@@ -17,6 +19,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
 // ask does step 5: every writer looks at its output before any input is read, and says what is wrong
@@ -66,6 +69,7 @@ func abiOutput(t plan.Target) abi.Output {
 // when a writer has them encoded.
 func (b *batch) read(ctx context.Context) error {
 	b.step("read")
+	b.pinned = map[string][]compute.File{}
 	inputs := map[string]inputPrint{}
 	for _, in := range b.task.Inputs {
 		columns := make([]compute.Column, len(in.Columns))
@@ -76,6 +80,7 @@ func (b *batch) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		b.pinned[in.Name] = files
 		inputs[in.Name] = fingerprint(files)
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
@@ -216,12 +221,28 @@ func (b *batch) variables() []compute.Variable {
 }
 
 // spillFolder is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
+// The name holds a random id: a process id is used again, and by other machines or containers that may share
+// the disk, and two engines in one folder would overwrite each other's rows.
 func (r *run) spillFolder(name string) string {
 	dir := r.config.Engine.Spill
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	return filepath.Join(dir, fmt.Sprintf("ubunye-spill-%d-%s", os.Getpid(), name))
+	return filepath.Join(dir, "ubunye-spill-"+uuid.NewString()+"-"+name)
+}
+
+// makeSpill makes the folder that the pipeline names for spilled rows; the compute engine makes one below it.
+// No promise hangs on it, so its changes are not among those that faults are injected into.
+func (r *run) makeSpill() error {
+	dir := r.config.Engine.Spill
+	if dir == "" {
+		return nil
+	}
+	if err := fsops.New(nil).MkdirAll(dir, 0o777); err != nil {
+		return &problem.Problem{Code: problem.ComputeFailed, Message: "engine.spill: " + err.Error(), Data: nothing,
+			Hint: "name a folder that can be made and written", Cause: err}
+	}
+	return nil
 }
 
 func configHash(config []byte) string {

@@ -36,7 +36,7 @@ func (f *pipelineFlags) add(cmd *cobra.Command) {
 // pipelineCommand makes a command that reads a pipeline file. flags, if not nil, adds flags of its own.
 func (a *app) pipelineCommand(use, short string, flags func(*cobra.Command), do func(*cobra.Command, *engine.Engine, engine.Options) error) *cobra.Command {
 	var f pipelineFlags
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: use, Short: short, Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.options(cmd, a)
 			if err != nil {
@@ -57,7 +57,7 @@ func (a *app) pipelineCommand(use, short string, flags func(*cobra.Command), do 
 
 // options turns the flags that were given into options.
 func (f *pipelineFlags) options(cmd *cobra.Command, a *app) (engine.Options, error) {
-	o := engine.Options{File: f.file, Tasks: f.tasks, Command: append([]string{"ubunye"}, a.args...)}
+	o := engine.Options{File: f.file, Tasks: f.tasks, Command: a.args}
 	if f.file == "" {
 		return o, usage("no pipeline file is named", "write -c FILE")
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,9 +34,8 @@ func (a *app) planCommand() *cobra.Command {
 	return a.pipelineCommand("plan -c FILE", "Tell what a run would do now; nothing is written",
 		func(cmd *cobra.Command) { addJSON(cmd, &asJSON); rerun.add(cmd) },
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
-			if err := rerun.apply(&o); err != nil {
-				return err
-			}
+			rerun.apply(&o)
+			o.Command = asRun(o.Command)
 			tasks, err := e.Plan(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -47,6 +48,15 @@ func (a *app) planCommand() *cobra.Command {
 			}
 			return nil
 		})
+}
+
+// asRun is the command that a plan tells about: what its hints name must run, not plan.
+func asRun(command []string) []string {
+	command = slices.DeleteFunc(slices.Clone(command), func(word string) bool { return word == "--json" || strings.HasPrefix(word, "--json=") })
+	if verb := slices.Index(command, "plan"); verb >= 0 {
+		command[verb] = "run"
+	}
+	return command
 }
 
 func (a *app) printPlanned(t engine.PlannedTask) {
@@ -113,7 +123,7 @@ func (a *app) printStatus(s engine.Status) {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: noWords,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintln(a.stdout, "ubunye "+version)
 			return err

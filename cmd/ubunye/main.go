@@ -8,12 +8,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ubunye-io/ubunye/engine"
 	"github.com/ubunye-io/ubunye/engine/problem"
@@ -23,54 +25,106 @@ import (
 
 func main() {
 	ctx, stop := signals()
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// signals gives a context that ends with the problem that SIGINT or SIGTERM means. A second signal ends
-// the process as usual.
+// oneWish is how long further signals are taken for the same wish to stop: timeout(1) sends its signal to the
+// process and then to its group, and wrappers pass on the Ctrl-C that the terminal has sent already. The second
+// one would leave the batch held.
+const oneWish = 2 * time.Second
+
+// signals gives a context that ends with the problem that SIGINT, SIGTERM or SIGHUP (the terminal is gone)
+// means. A later signal ends the process as usual. One that whoever started the process has it ignore, as
+// nohup does, stays ignored.
 func signals() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	got := make(chan os.Signal, 1)
-	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(got, s)
+		}
+	}
+	// A reader of what is printed that goes away (| head) must not end a run that holds a batch: with this
+	// the write fails, instead of the process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		s, ok := <-got
 		if !ok {
 			return
 		}
-		signal.Stop(got)
-		p := &problem.Problem{Code: problem.Interrupted, Message: "interrupted by SIGINT"}
-		if s == syscall.SIGTERM {
-			p = &problem.Problem{Code: problem.Terminated, Message: "interrupted by SIGTERM"}
-		}
-		p.Data = "nothing became visible, what was staged is dropped"
-		p.Hint = "run it again: it starts from the beginning of the batch"
-		cancel(p)
+		cancel(interruption(s))
+		time.AfterFunc(oneWish, func() { signal.Stop(got) })
 	}()
 	return ctx, func() { signal.Stop(got) }
 }
 
+// interruption is what a signal means to a run.
+func interruption(s os.Signal) *problem.Problem {
+	p := &problem.Problem{
+		Code: problem.Terminated,
+		Data: "nothing became visible, what was staged is dropped",
+		Hint: "run it again: it starts from the beginning of the batch",
+	}
+	switch s {
+	case syscall.SIGINT:
+		p.Code, p.Message = problem.Interrupted, "interrupted by SIGINT"
+	case syscall.SIGHUP:
+		p.Message = "interrupted by SIGHUP"
+	default:
+		p.Message = "interrupted by SIGTERM"
+	}
+	return p
+}
+
 // run is the program: what it prints on stdout is the result, all else goes to stderr. It returns the exit code.
+// The first of args is the program's name, as it was typed.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := &app{stdout: stdout, stderr: stderr, args: args, reporter: &report.Plain{Out: stdout, Err: stderr}, told: map[string]bool{}}
+	printed := &printer{to: stdout}
+	app := &app{stdout: printed, stderr: stderr, args: args, reporter: &report.Plain{Out: printed, Err: stderr}, told: map[string]bool{}}
 	root := app.command()
-	root.SetArgs(args)
+	root.SetArgs(args[1:])
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	root.SetOut(printed)
 	root.SetErr(stderr)
 	begun := time.Now()
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = printed.lost()
+	}
 	app.complain(err)
 	exit := problem.Exit(err)
 	app.Report(report.Event{Kind: report.RunFinished, Time: time.Now(), Exit: &exit, Duration: time.Since(begun).Seconds()})
 	return exit
 }
 
+// printer is stdout. It keeps the first failure to print, of which no command need know.
+type printer struct {
+	to  io.Writer
+	err error
+}
+
+func (p *printer) Write(text []byte) (int, error) {
+	if p.err == nil {
+		_, p.err = p.to.Write(text)
+	}
+	return len(text), nil
+}
+
+// lost is the problem of a result that could not be printed. A reader that has read enough is none.
+func (p *printer) lost() error {
+	if p.err == nil || errors.Is(p.err, syscall.EPIPE) {
+		return nil
+	}
+	return &problem.Problem{Code: problem.Failed, Message: "the result could not be printed: " + p.err.Error(),
+		Data: "what was done stays done", Hint: "ubunye status tells what that is"}
+}
+
 // app is one call of the program. It is the reporter of its engine.
 type app struct {
 	stdout, stderr io.Writer
-	args           []string
+	args           []string        // the words of the command line, the program's name first
 	reporter       report.Reporter // what prints; plain lines unless flags say otherwise
 
 	mu   sync.Mutex
@@ -93,14 +147,43 @@ func (a *app) command() *cobra.Command {
 		Short:         "Run data pipelines written in YAML; a rerun is always safe",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noWords,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(err.Error(), cmd.CommandPath()+" --help lists the flags")
-	})
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.runCommand(), a.validateCommand(), a.planCommand(), a.statusCommand(), a.showCommand(), a.versionCommand())
 	return root
+}
+
+// flagError says what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
+	message := err.Error()
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		why := fmt.Sprint("cannot be its value: ", invalid.Unwrap())
+		var number *strconv.NumError
+		if errors.As(err, &number) {
+			why = "is not a whole number"
+		}
+		message = fmt.Sprintf("--%s: %q %s", invalid.GetFlag().Name, invalid.GetValue(), why)
+	}
+	return usage(message, cmd.CommandPath()+" --help lists the flags")
+}
+
+// noWords refuses words that no flag takes: none of the commands has any.
+func noWords(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasSubCommands():
+		hint := "ubunye --help lists the commands"
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("did you mean %q?", near[0])
+		}
+		return usage(fmt.Sprintf("there is no command %q", args[0]), hint)
+	}
+	return usage(fmt.Sprintf("%s takes flags only, not the word %q", cmd.CommandPath(), args[0]), cmd.CommandPath()+" --help lists the flags")
 }
 
 func usage(message, hint string) *problem.Problem {
@@ -116,8 +199,8 @@ func (a *app) complain(err error) {
 	case errors.As(err, &list):
 	case errors.As(err, &one):
 		list = problem.List{one}
-	default: // cobra's own errors are about the command line
-		list = problem.List{usage(err.Error(), "ubunye --help lists the commands")}
+	default:
+		list = problem.List{{Code: problem.Failed, Message: err.Error()}}
 	}
 	for _, p := range list {
 		if !a.told[p.Error()] {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ubunye-io/ubunye/engine"
@@ -24,9 +26,7 @@ func (a *app) runCommand() *cobra.Command {
 			case quiet:
 				a.reporter = &report.Plain{Out: a.stdout, Err: a.stderr, Quiet: true}
 			}
-			if err := rerun.apply(&o); err != nil {
-				return err
-			}
+			rerun.apply(&o)
 			return e.Run(cmd.Context(), o)
 		})
 	cmd.Long = `Run holds the batches of all tasks, or refuses in one line; then it runs the tasks. A batch is a task
@@ -39,19 +39,22 @@ to be replaced.`
 type rerunFlag struct{ value string }
 
 func (f *rerunFlag) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.value, "rerun", "", "replace the batch if it is finished; =anyway: also when files of it are gone")
-	cmd.Flags().Lookup("rerun").NoOptDefVal = "yes"
+	cmd.Flags().Var(f, "rerun", "replace the batch if it is finished; --rerun=anyway: also when files of it are gone")
+	cmd.Flags().Lookup("rerun").NoOptDefVal = "true"
 }
 
-func (f *rerunFlag) apply(o *engine.Options) error {
-	switch f.value {
-	case "":
-	case "yes":
-		o.Rerun = true
-	case "anyway":
-		o.Rerun, o.RerunAnyway = true, true
-	default:
-		return usage("--rerun="+f.value+" is not known", "write --rerun or --rerun=anyway")
+// String, Set and Type uphold pflag.Value. The type makes the help show a flag that needs no value.
+func (f *rerunFlag) String() string { return f.value }
+func (f *rerunFlag) Type() string   { return "bool" }
+func (f *rerunFlag) Set(value string) error {
+	if value != "true" && value != "false" && value != "anyway" {
+		return errors.New("write --rerun or --rerun=anyway")
 	}
+	f.value = value
 	return nil
+}
+
+func (f *rerunFlag) apply(o *engine.Options) {
+	o.Rerun = f.value == "true" || f.value == "anyway"
+	o.RerunAnyway = f.value == "anyway"
 }

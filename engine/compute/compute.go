@@ -21,7 +21,7 @@ type Engine interface {
 type Settings struct {
 	Memory    string     // most memory to use, as "4GiB"; empty: the engine's default
 	Threads   int        // worker threads; 0: the engine's default
-	Spill     string     // folder for what does not fit in memory; it need not exist, and belongs to the session
+	Spill     string     // folder for what does not fit in memory; it need not exist, the one above it must; it belongs to the session
 	Variables []Variable // what SQL may name as $dt
 
 	// Rename gives a file of an Encode another name in its folder, one that is not taken. Engines whose own writers cannot

@@ -3,8 +3,6 @@ package config
 import (
 	"fmt"
 	"strings"
-
-	"github.com/ubunye-io/ubunye/engine/problem"
 )
 
 // check compares a node with its declaration: the kind of value, known keys, and scalars that need no rendering.
@@ -95,7 +93,7 @@ func (l *loader) checkNames(n *node, f *Field, at string) {
 	kept := n.entries[:0:0]
 	for _, e := range n.entries {
 		path := join(at, e.key)
-		if f.Keys == Name && !l.checkName(e.pos, e.key, at) {
+		if f.Keys == Name && !l.checkName(e, at) {
 			n.partial = true
 			continue
 		}
@@ -116,12 +114,17 @@ func (l *loader) checkNames(n *node, f *Field, at string) {
 }
 
 // checkName reports a name that breaks the rule.
-func (l *loader) checkName(pos problem.Pos, name, at string) bool {
+func (l *loader) checkName(e entry, at string) bool {
+	pos, name := e.pos, e.key
 	switch {
 	case strings.HasPrefix(name, "x-"):
 		l.add(pos, quote(name)+within(at)+" begins with x-, which is kept for keys that mean nothing", "rename it, or move the anchor to the top of the file")
 	case !isName(name):
-		l.add(pos, quote(name)+within(at)+" cannot be a name", nameRule)
+		hint := nameRule
+		if strings.Contains(name, " ") && e.value.kind == scalarNode && e.value.tag == tagNull && e.value.text == "" {
+			hint = "a comma ends a value within { }: quote SQL that holds one; names are " + nameRule
+		}
+		l.add(pos, quote(name)+within(at)+" cannot be a name", hint)
 	default:
 		return true
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// maxThreads is far above what helps, and below what a system refuses to start.
+const maxThreads = 1024
+
 // decode makes the typed pipeline of a rendered tree.
 func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	s := section{l, root, top, "", root.pos}
@@ -15,6 +18,9 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	engine := s.sub("engine")
 	p.Engine = Engine{Kind: engine.text("kind"), Memory: strings.ReplaceAll(engine.text("memory"), " ", ""),
 		Threads: int(engine.number("threads")), Spill: engine.path("spill")}
+	if n := engine.n.get("threads"); n != nil && !n.bad && p.Engine.Threads > maxThreads {
+		l.at(n, fmt.Sprintf("engine.threads: %d is more than %d", p.Engine.Threads, maxThreads), "more threads than processors make a run slower")
+	}
 	if n := root.get("parallel"); n != nil && !n.bad {
 		switch {
 		case p.Parallel == 0:

@@ -18,6 +18,7 @@ const (
 	Bool     Kind = "bool"     // true or false
 	Bytes    Kind = "bytes"    // a size with its unit, as "4GiB"
 	Duration Kind = "duration" // a time with its unit, as "30s"
+	Option   Kind = "option"   // text, a whole number or true and false: what the option takes is its owner's to say
 	Scalar   Kind = "scalar"   // a value whose type another field gives
 )
 

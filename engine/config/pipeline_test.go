@@ -67,7 +67,7 @@ func TestPipeline(t *testing.T) {
 				{Name: "clean", From: "clean", Format: "parquet", Path: filepath.Join(dir, "lake/eu/orders"), Written: "lake/eu/orders", Mode: "append",
 					PartitionBy: []string{"dt", "eu"}, SortBy: []string{"id"}, Pos: at(34, 7), FormatPos: at(9, 11), ModePos: at(34, 7), PathPos: at(19, 25)},
 				{Name: "raw", From: "raw", Format: "parquet", Path: filepath.Join(dir, "lake/raw"), Written: "lake/raw", Mode: "append",
-					SortBy: []string{"id"}, Options: map[string]string{"compression": "zstd"}, SuccessFile: true, TargetFileSize: 1572864,
+					SortBy: []string{"id"}, Options: map[string]string{"compression": "zstd", "row_group_size": "4096", "dictionary": "true"}, SuccessFile: true, TargetFileSize: 1572864,
 					Pos: at(39, 7), FormatPos: at(9, 11), ModePos: at(39, 7), PathPos: at(41, 15)},
 				{Name: "copy", From: "Other", Format: "parquet", Path: filepath.Join(dir, "lake/copy"), Written: "lake/copy", Mode: "append",
 					SortBy: []string{"amount DESC"}, SuccessFile: true, Pos: at(44, 7), FormatPos: at(9, 11), ModePos: at(44, 7), PathPos: at(44, 32)},
@@ -82,7 +82,7 @@ func TestPipeline(t *testing.T) {
 		`{"name":"clean","sql":"SELECT *\nFROM typed\nWHERE dt = $dt\n"}],` +
 		`"outputs":[{"name":"clean","from":"clean","format":"parquet","path":"lake/eu/orders","mode":"append","partition_by":["dt","eu"],"sort_by":["id"],"success_file":false},` +
 		`{"name":"copy","from":"Other","format":"parquet","path":"lake/copy","mode":"append","sort_by":["amount DESC"],"success_file":true},` +
-		`{"name":"raw","from":"raw","format":"parquet","path":"lake/raw","mode":"append","sort_by":["id"],"options":{"compression":"zstd"},"success_file":true,"target_file_size":1572864}]}`
+		`{"name":"raw","from":"raw","format":"parquet","path":"lake/raw","mode":"append","sort_by":["id"],"options":{"compression":"zstd","dictionary":"true","row_group_size":"4096"},"success_file":true,"target_file_size":1572864}]}`
 	if text := string(got.Tasks[0].Config); text != config {
 		t.Errorf("Config\n got %s\nwant %s", text, config)
 	}

@@ -53,7 +53,7 @@ func engineField() *Field {
 		{Name: "threads", Kind: Int, Setting: true, Example: "4",
 			Doc: "Worker threads. Without it the engine decides."},
 		{Name: "spill", Kind: Path, Setting: true, Example: "/var/tmp/ubunye",
-			Doc: "Folder for rows that do not fit into memory. It is made when needed."},
+			Doc: "Folder for rows that do not fit into memory. It is made if it is not there."},
 		later("remote", "Address of a remote engine."),
 	}}
 }
@@ -87,7 +87,7 @@ func inputField() *Field {
 			Doc: "The format of the files."},
 		{Name: "path", Kind: Path, Required: true, Example: "landing/{{ dt }}/orders*.csv",
 			Doc: "A file, or a glob (*, ?, [..], **)."},
-		{Name: "options", Kind: Map, Keys: Text, Elem: &Field{Kind: Text}, Example: `{delimiter: ";"}`,
+		{Name: "options", Kind: Map, Keys: Text, Elem: &Field{Kind: Option}, Example: `{delimiter: ";"}`,
 			Doc: "Options of the format."},
 		{Name: "columns", Kind: Map, Keys: Text, Ordered: true, Elem: &Field{Kind: SQL}, Example: `{id: bigint, amount: "decimal(18,2)"}`,
 			Doc: "Columns and their SQL types."},
@@ -119,7 +119,7 @@ func outputField() *Field {
 		{Name: "partition_by", Kind: List, Elem: &Field{Kind: Text}, Example: "[dt]",
 			Doc: "Columns that become key=value folders and leave the files."},
 		{Name: "sort_by", Kind: List, Elem: &Field{Kind: SQL}, Example: "[id, amount DESC]", Doc: "The order of the rows in a file."},
-		{Name: "options", Kind: Map, Keys: Text, Elem: &Field{Kind: Text}, Example: "{compression: zstd}", Doc: "Options of the writer."},
+		{Name: "options", Kind: Map, Keys: Text, Elem: &Field{Kind: Option}, Example: "{compression: zstd}", Doc: "Options of the writer."},
 		{Name: "success_file", Kind: Bool, Default: "true", Doc: "Write an empty _SUCCESS file after the last file is there."},
 		{Name: "target_file_size", Kind: Bytes, Example: "256MiB",
 			Doc: "Size at which a new file is begun, roughly. Not with partition_by."},

@@ -163,7 +163,11 @@ func (t Type) time(text string) (time.Time, error) {
 		}
 		return at, nil
 	}
-	return time.Time{}, fmt.Errorf("is not a %s that exists", t)
+	article := "a"
+	if t == TypeHour {
+		article = "an"
+	}
+	return time.Time{}, fmt.Errorf("is not %s %s that exists", article, t)
 }
 
 // normaliseDecimal reads digits with a point; at most 29 before it and 9 after.

@@ -24,7 +24,7 @@ type Request struct {
 // given back as they were. What earlier runs left to do in them is done first. The leases come in the
 // order of the requests.
 //
-// A refusal is a *HeldError, *FinishedError, *ClaimsMissingError, *LeftError or *UnreadableError.
+// A refusal is a *HeldError, *FinishedError, *ClaimsMissingError, *LeftError, *UnreadableError or *UnwritableError.
 func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error) {
 	order := make([]int, len(requests))
 	for i := range order {
@@ -159,8 +159,10 @@ func (s *Lease) take(ctx context.Context) error {
 			unknown, s.epoch = append(unknown, next.ID), d.Epoch
 		case !errors.Is(err, store.ErrConflict) && len(unknown) > 0:
 			return s.unknown("acquire", err)
-		case !errors.Is(err, store.ErrConflict):
-			return s.saveError("acquire", err)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.Is(err, store.ErrConflict): // nothing was read or written yet: the ledger cannot be used
+			return &UnwritableError{Path: r.ledger.path, Err: err}
 		}
 	}
 	if len(unknown) > 0 {

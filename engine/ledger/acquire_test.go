@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,7 +81,15 @@ func (f *Finished) Rows(output string) int64 { return f.Outputs[output].Rows }
 
 // Of many starts at once exactly one gets the batch; the others are told who.
 func TestR04_OneOfManyStarts(t *testing.T) {
-	w := newWorld(t)
+	t.Run("of a new batch", func(t *testing.T) { oneOfMany(t, newWorld(t)) })
+	t.Run("of a batch that was run before", func(t *testing.T) {
+		w := newWorld(t)
+		w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1"}}))
+		oneOfMany(t, w)
+	})
+}
+
+func oneOfMany(t *testing.T, w *world) {
 	const starts = 16
 	var won, held int
 	var mu sync.Mutex
@@ -126,6 +135,57 @@ func (a *at) Before(op fsops.Op) error {
 }
 
 func (a *at) After(fsops.Op, error) error { return nil }
+
+// A disk that takes the run's record and not its document is a ledger that cannot be written too.
+func TestR11_ADocumentThatCannotBeWritten(t *testing.T) {
+	w := newWorld(t)
+	run, err := w.open(noLinks{}).Begin(context.Background(), RunInfo{Pipeline: "sales"})
+	w.must(err)
+	var unwritable *UnwritableError
+	if _, err := run.Acquire(context.Background(), []Request{{Batch: batch("d1")}}); !errors.As(err, &unwritable) || !errors.Is(err, syscall.EROFS) ||
+		!strings.Contains(err.Error(), w.dir) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// noLinks is a disk on which no document gets a name.
+type noLinks struct{}
+
+func (noLinks) Before(op fsops.Op) error {
+	if strings.Contains(op.To, "/batches/") {
+		return syscall.EROFS
+	}
+	return nil
+}
+
+func (noLinks) After(fsops.Op, error) error { return nil }
+
+// Who takes the batch between another's look and its save is the one that has it.
+func TestR04_TakenBetweenLookAndSave(t *testing.T) {
+	for name, before := range map[string]bool{"a new batch": false, "a batch that was run before": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if before {
+				w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1"}}))
+			}
+			var first *Run
+			hook := &at{
+				match: func(op fsops.Op) bool { return op.Kind == "link" && strings.Contains(op.To, batch("d1").Key) },
+				do:    func() { first, _ = w.begin(w.open(nil), Request{Batch: batch("d1")}) },
+			}
+			second, err := w.open(hook).Begin(context.Background(), RunInfo{Pipeline: "sales"})
+			w.must(err)
+			_, err = second.Acquire(context.Background(), []Request{{Batch: batch("d1")}})
+			var held *HeldError
+			if !errors.As(err, &held) || held.Holder.Run != first.ID {
+				t.Fatalf("got %v", err)
+			}
+			if d := w.document(batch("d1")); d.Holder == nil || d.Holder.Run != first.ID {
+				t.Fatalf("held by %+v", d.Holder)
+			}
+		})
+	}
+}
 
 func TestR06_AllBatchesOrNone(t *testing.T) {
 	for _, when := range []string{"before", "meanwhile"} {

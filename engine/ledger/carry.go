@@ -121,11 +121,13 @@ func (w *work) locate() (targetFile, error) {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			return targetFile{}, fmt.Errorf("the list names %q, which is not below the folder", name)
 		}
-		w.dirs[filepath.Dir(w.final(name))] = true
+		for dir := filepath.Dir(w.final(name)); !w.dirs[dir]; dir = filepath.Dir(dir) { // up to base, which is there
+			w.dirs[dir] = true
+		}
 	}
 	t, err := w.ledger.target(w.base)
-	if err == nil && t.Ledger != "" && t.Ledger != w.mine {
-		err = &TargetElsewhereError{Output: w.entry.Output, Path: filepath.Join(w.base, targetName), Ledger: t.Ledger, Mine: w.mine}
+	if err == nil {
+		err = elsewhere(w.entry.Output, w.base, t, w.mine)
 	}
 	return t, err
 }
@@ -196,16 +198,17 @@ func (w *work) land(ctx context.Context) error {
 }
 
 // makeBase makes the output folder if it was absent when the run prepared, and only the part of its
-// path that was: a folder missing above that is a disk that is not there.
+// path that was: a folder missing above that is a disk that is not there. The folders above are synced
+// also if it is there: who made it may have died before.
 func (w *work) makeBase(staging string) error {
-	is, err := there(w.base)
-	if err != nil || is {
-		return err
-	}
 	anchor := w.base
 	for range w.entry.Absent {
 		anchor = filepath.Dir(anchor)
 		w.dirs[anchor] = true
+	}
+	is, err := there(w.base)
+	if err != nil || is {
+		return err
 	}
 	if is, err := there(anchor); err != nil || !is || anchor == w.base {
 		return cmp.Or(err, fmt.Errorf("the folder %s is gone; is its disk mounted?", anchor))

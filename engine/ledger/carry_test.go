@@ -118,6 +118,49 @@ func TestFinishOnlyTheOwnPipeline(t *testing.T) {
 	w.wantRows("another pipeline")
 }
 
+// But whoever writes to the same folder finishes them, by whatever name it calls the folder.
+func TestFinishWhatOthersCommittedForTheSameFolder(t *testing.T) {
+	for _, name := range []string{"the path", "a link to it"} {
+		w := newWorld(t)
+		ctx := context.Background()
+		run, err := w.open(nil).Begin(ctx, RunInfo{Pipeline: "sales", Batches: []Batch{batch("d1")}, Targets: []Target{{Path: w.lake, Adds: true}}})
+		w.must(err)
+		leases, err := run.Acquire(ctx, []Request{{Batch: batch("d1")}})
+		w.must(err)
+		w.must(leases[0].Prepare(ctx, w.spec()))
+		w.must(stage(leases[0], []string{"1a", "1b"}))
+		w.must(commit(leases[0], "clean"))
+		target := w.lake
+		if name == "a link to it" {
+			w.must(os.Symlink(w.dir, filepath.Join(w.dir, "link")))
+			target = filepath.Join(w.dir, "link", "lake", "orders")
+		}
+		for _, other := range []string{filepath.Join(w.dir, "lake"), target + "2"} {
+			if done, left, err := w.open(nil).FinishCommitted(ctx, "other", other); err != nil || len(done)+len(left) > 0 {
+				t.Fatal(done, left, err)
+			}
+		}
+		w.wantRows("another folder")
+		done, left, err := w.open(nil).FinishCommitted(ctx, "other", target)
+		if err != nil || len(left) > 0 || len(done) != 1 || done[0].Landed != 2 || done[0].Run != run.ID {
+			t.Fatalf("%s: %v, %v, %v", name, done, left, err)
+		}
+		w.wantRows(name, "1a", "1b")
+	}
+}
+
+// A record that cannot be read is named once, with its file, and nothing else is made up.
+func TestAnUnreadableRecordIsNamedOnce(t *testing.T) {
+	w := committed(t)
+	path := filepath.Join(w.dir, ".ubunye", "runs", "x.json")
+	w.must(os.WriteFile(path, nil, 0o666))
+	_, left := w.finish()
+	if len(left) != 1 || !strings.HasPrefix(left[0].String(), path+" is there but cannot be used: ") || strings.Count(left[0].String(), path) != 1 {
+		t.Fatalf("%q", left)
+	}
+	w.wantRows("what others had committed is landed all the same", "1a", "1b")
+}
+
 // R21: each file once, whoever else is doing it at the same time.
 func TestR21_ManyFinishAtOnce(t *testing.T) {
 	for range 10 {
@@ -300,6 +343,15 @@ func TestATargetOfAnotherLedgerIsRefused(t *testing.T) {
 	if !slices.Equal(before, tree(t, w.lake)) {
 		t.Fatal("a refused run changed the folder")
 	}
+	fresh := &world{t: t, dir: filepath.Join(w.dir, "fresh")}
+	for l, mine := range map[*Ledger]string{other.open(nil): elsewhere.Mine, fresh.open(nil): ""} {
+		var looked *TargetElsewhereError
+		if err := l.CheckTarget("clean", w.lake); !errors.As(err, &looked) || looked.Mine != mine || looked.Ledger != target.Ledger || looked.Path != elsewhere.Path {
+			t.Fatalf("looking only: %v", err)
+		}
+		w.must(l.CheckTarget("clean", w.lake+"2"))
+	}
+	w.must(w.open(nil).CheckTarget("clean", w.lake))
 	if d := other.document(batch("d1")); d.Holder != nil {
 		t.Fatal("the batch was not given back")
 	}
@@ -526,5 +578,49 @@ func TestOnlyStagingFoldersAreDropped(t *testing.T) {
 			t.Errorf("%s: %v", name, left)
 		}
 		w.must(run.End(context.Background(), Refused))
+	}
+}
+
+// Whoever empties a list makes every name durable that it needs, also where it finds the work done: its
+// maker may have died between the change and the sync.
+func TestWhoeverEmptiesAListSyncsEveryFolder(t *testing.T) {
+	deep := filepath.Join("year=2026", "month=01", "day=01")
+	newLake := func(t *testing.T, hook fsops.Hook) *world {
+		w := newWorld(t)
+		_, s := w.begin(w.open(hook), Request{Batch: batch("d1")})
+		w.must(s.Prepare(context.Background(), w.spec()))
+		w.must(os.MkdirAll(filepath.Join(s.Staging("clean"), deep), 0o777))
+		w.must(os.WriteFile(filepath.Join(s.Staging("clean"), deep, "part-1.parquet"+stagedSuffix), []byte("1"), 0o666))
+		w.must(commit(s, "clean"))
+		return w
+	}
+	count := &fsops.Trace{}
+	w := newLake(t, nil)
+	if _, left, err := w.open(count).FinishCommitted(context.Background(), "sales"); err != nil || len(left) > 0 {
+		t.Fatal(left, err)
+	}
+	for k := range int64(len(count.Ops())) {
+		w := newLake(t, nil)
+		w.open(killed{at: k + 1}).FinishCommitted(context.Background(), "sales")
+		if len(w.document(batch("d1")).Todo) == 0 {
+			continue // the list is empty already: the killed one had synced
+		}
+		trace := &fsops.Trace{}
+		if _, left, err := w.open(trace).FinishCommitted(context.Background(), "sales"); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+		synced := map[string]bool{}
+		for _, op := range trace.Ops() {
+			if op.Kind == "link" {
+				break // the save that empties the list
+			}
+			synced[op.Path] = synced[op.Path] || op.Kind == "syncdir"
+		}
+		for dir := filepath.Join(w.lake, deep); dir != filepath.Dir(w.dir); dir = filepath.Dir(dir) {
+			if !synced[dir] {
+				t.Fatalf("after a death at operation %d the list was emptied before %s was durable", k+1, dir)
+			}
+		}
+		w.wantRows("landed", "1")
 	}
 }

@@ -25,7 +25,7 @@ type Result struct {
 	Claims []string // final names, as Staged gives them
 	Rows   int64
 	Files  int64
-	Bytes  int64
+	Bytes  int64 // of all claims together: what is staged must still have as many
 }
 
 // Commit makes the staged files durable, looks every one of them up, and makes the batch this run's
@@ -108,25 +108,26 @@ func (s *Lease) claimsPresent() map[string]bool {
 
 func (s *Lease) lookUpAll(c Commit) error {
 	for _, name := range sortedKeys(s.prepared) {
-		if err := s.lookUp(name, c.Outputs[name].Claims); err != nil {
+		if err := s.lookUp(name, c.Outputs[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lookUp compares what is claimed with what is staged: a file that is gone would be missing, and one
-// that nobody claims would be lost.
-func (s *Lease) lookUp(output string, claims []string) error {
+// lookUp compares what is claimed with what is staged: a file that is gone would be missing, one that
+// nobody claims would be lost, and one that was cut would land damaged.
+func (s *Lease) lookUp(output string, r Result) error {
 	staged, err := s.Staged(output)
 	if err != nil {
 		return err
 	}
-	found := map[string]bool{}
+	found, bytes := map[string]bool{}, int64(0)
 	for _, f := range staged {
 		found[f.Name] = true
+		bytes += f.Bytes
 	}
-	for _, name := range claims {
+	for _, name := range r.Claims {
 		if !found[name] {
 			return &StagedError{Output: output, Path: stagedPath(s.prepared[output].staging, name), Reason: "the staged file is gone"}
 		}
@@ -134,6 +135,10 @@ func (s *Lease) lookUp(output string, claims []string) error {
 	}
 	for name := range found {
 		return &StagedError{Output: output, Path: stagedPath(s.prepared[output].staging, name), Reason: "the file is staged and not claimed"}
+	}
+	if bytes != r.Bytes {
+		return &StagedError{Output: output, Path: s.prepared[output].staging,
+			Reason: fmt.Sprintf("the staged files have %d bytes, and had %d when they were written", bytes, r.Bytes)}
 	}
 	return nil
 }

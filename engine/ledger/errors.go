@@ -64,7 +64,8 @@ func (e *ClaimsMissingError) Error() string {
 		e.Batch.Name(), e.Base, e.Example)
 }
 
-// Left is an entry of a to-do list that could not be carried out.
+// Left is an entry of a to-do list that could not be carried out; or, without an entry, a record or a
+// document that could not be used.
 type Left struct {
 	Batch Batch
 	Entry Entry
@@ -73,6 +74,9 @@ type Left struct {
 }
 
 func (l Left) String() string {
+	if l.Entry.Do == "" { // no list could be read; such an error names its file
+		return l.Err.Error()
+	}
 	return fmt.Sprintf("%s of output %s (run %s): %s: %v", l.Entry.Do, l.Entry.Output, l.Entry.Run, l.Path, l.Err)
 }
 
@@ -181,10 +185,13 @@ type TargetElsewhereError struct {
 	Output string
 	Path   string // of the target file
 	Ledger string // the other ledger's id
-	Mine   string
+	Mine   string // "" if this one has not been made yet
 }
 
 func (e *TargetElsewhereError) Error() string {
+	if e.Mine == "" {
+		return fmt.Sprintf("%s says that the folder belongs to ledger %s, not to this one, which is new", e.Path, e.Ledger)
+	}
 	return fmt.Sprintf("%s says that the folder belongs to ledger %s, not to this one (%s)", e.Path, e.Ledger, e.Mine)
 }
 
@@ -206,6 +213,9 @@ type HeartbeatError struct {
 }
 
 func (e *HeartbeatError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("the heartbeat %s was not touched for %s: the process was suspended, or the disk does not answer", e.Path, e.For.Round(time.Second))
+	}
 	return fmt.Sprintf("the heartbeat %s could not be touched for %s: %v", e.Path, e.For.Round(time.Second), e.Err)
 }
 func (e *HeartbeatError) Unwrap() error { return e.Err }

@@ -18,13 +18,13 @@ type Completed struct {
 	Missing int    // files that were neither staged nor landed: somebody moved or removed them
 }
 
-// FinishCommitted carries out the to-do lists of every batch that a run record of the pipeline names,
-// whatever the run's status. That needs no judgement: what is committed must land, and doing it twice,
+// FinishCommitted carries out the to-do lists of every batch that is named by a run record of the pipeline
+// or of one of the targets (absolute paths of output folders), whatever the run's status. That needs no judgement: what is committed must land, and doing it twice,
 // or while another process does it, is safe. A list is emptied only where nobody holds the batch.
 //
 // What cannot be carried out is returned as left; so is a record or a document that cannot be read,
 // with an *UnreadableError. The error is nil unless the records could not be listed.
-func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string) ([]Completed, []Left, error) {
+func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string, targets ...string) ([]Completed, []Left, error) {
 	records, bad, err := l.records()
 	if err != nil {
 		return nil, nil, err
@@ -33,9 +33,12 @@ func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string) ([]Comple
 	for _, e := range bad {
 		left = append(left, Left{Path: e.Path, Err: e})
 	}
-	batches := map[string]Batch{}
+	batches, places := map[string]Batch{}, map[string]bool{}
+	for _, path := range targets {
+		places[realPath(path)] = true
+	}
 	for _, r := range records {
-		if r.of(pipeline) {
+		if r.of(pipeline) || slices.ContainsFunc(r.Targets, func(t Target) bool { return places[realPath(t.Path)] }) {
 			for _, b := range r.Batches {
 				batches[b.Name()] = b
 			}
@@ -75,7 +78,8 @@ func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, er
 	done := l.carry(ctx, d)
 	if d.Holder == nil {
 		if err = l.empty(ctx, d, v, done); errors.Is(err, store.ErrConflict) {
-			err = nil // who changed it saw the list, and does it too
+			err = nil        // who changed it saw the list, and does it too
+			done.missing = 0 // as far as a later commit replaced them meanwhile
 		}
 	}
 	if !done.any() {

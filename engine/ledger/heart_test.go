@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -99,7 +100,7 @@ func TestASuspendedRunTakesNoFurtherStep(t *testing.T) {
 	elapsed = cfg.Timeout/2 - 1
 	w.must(leases[0].Prepare(context.Background(), w.spec()))
 	elapsed = cfg.Timeout / 2
-	if err := commit(leases[0], "clean"); !errors.As(err, new(*HeartbeatError)) {
+	if err := commit(leases[0], "clean"); !errors.As(err, new(*HeartbeatError)) || !strings.Contains(err.Error(), "suspended") {
 		t.Fatalf("got %v", err)
 	}
 	w.must(leases[0].Fail(context.Background(), "suspended"))

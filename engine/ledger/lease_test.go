@@ -3,10 +3,12 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -158,7 +160,7 @@ func TestI5_StagingIsWhatCounts(t *testing.T) {
 	}
 	names := []string{files[0].Name, files[1].Name}
 	for what, claims := range map[string][]string{"one too few": names[:1], "one too many": append(slices.Clone(names), "p=2/x"), "none": nil} {
-		err := s.Commit(ctx, Commit{Outputs: map[string]Result{"clean": {Claims: claims}}})
+		err := s.Commit(ctx, Commit{Outputs: map[string]Result{"clean": {Claims: claims, Bytes: 5}}})
 		if !errors.As(err, new(*StagedError)) || w.document(batch("d1")).Finished != nil {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -166,7 +168,14 @@ func TestI5_StagingIsWhatCounts(t *testing.T) {
 	if err := s.Commit(ctx, Commit{}); err == nil {
 		t.Error("an output was left out")
 	}
-	w.must(s.Commit(ctx, Commit{Outputs: map[string]Result{"clean": {Claims: names}}}))
+	whole := Commit{Outputs: map[string]Result{"clean": {Claims: names, Bytes: 5}}}
+	file := stagedPath(s.Staging("clean"), names[0])
+	w.must(os.Truncate(file, 2))
+	if err := s.Commit(ctx, whole); !errors.As(err, new(*StagedError)) || !strings.Contains(err.Error(), "4 bytes, and had 5") || w.document(batch("d1")).Finished != nil {
+		t.Errorf("a staged file was cut: %v", err)
+	}
+	w.must(os.WriteFile(file, []byte("abc"), 0o666))
+	w.must(s.Commit(ctx, whole))
 }
 
 // While it is unknown whether the commit counted, nothing lands and nothing is removed. The next start
@@ -184,7 +193,7 @@ func TestI8_NothingIsDeletedWhileAnOutcomeIsUnknown(t *testing.T) {
 	files, err := s.Staged("clean")
 	w.must(err)
 	armed = true
-	err = s.Commit(ctx, Commit{Outputs: map[string]Result{"clean": {Claims: []string{files[0].Name, files[1].Name}}}})
+	err = s.Commit(ctx, Commit{Outputs: map[string]Result{"clean": {Claims: []string{files[0].Name, files[1].Name}, Bytes: files[0].Bytes + files[1].Bytes}}})
 	var unknown *UnknownError
 	if !errors.As(err, &unknown) || unknown.Step != "commit" || unknown.Document == "" {
 		// the staging folder's path holds the key too
@@ -588,5 +597,37 @@ func TestASaveThatDidNotHappenCanBeTriedAgain(t *testing.T) {
 	w.must(s.Fail(context.Background(), "cancelled"))
 	if d := w.document(batch("d1")); d.Holder != nil || errors.Is(save, store.ErrUnknown) {
 		t.Fatalf("%+v", d)
+	}
+}
+
+// A staging folder is dropped by all who come, at once: none of them takes the work of another for damage.
+func TestR21_ManyDropAtOnce(t *testing.T) {
+	w := newWorld(t)
+	_, s := w.begin(w.open(nil), Request{Batch: batch("d1")})
+	w.must(s.Prepare(context.Background(), w.spec()))
+	mark, err := os.ReadFile(filepath.Join(s.Staging("clean"), stagingMarker))
+	w.must(err)
+	l := w.open(nil)
+	for i := range 200 {
+		staging := filepath.Join(w.dir, ".ubunye", stagingFolder, "r", fmt.Sprint(i), "clean")
+		w.must(os.MkdirAll(staging, 0o777))
+		w.must(os.WriteFile(filepath.Join(staging, stagingMarker), mark, 0o666))
+		start := make(chan struct{})
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				<-start
+				if err := l.dropStaging(staging); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		close(start)
+		all.Wait()
+		for _, path := range []string{staging, staging + ".drop"} {
+			if is, err := there(path); is || err != nil {
+				t.Fatalf("%s is left: %v", path, err)
+			}
+		}
 	}
 }

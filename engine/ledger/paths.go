@@ -32,6 +32,14 @@ func resolve(path string) (real string, absent int, err error) {
 	}
 }
 
+// realPath is an absolute path with its symbolic links followed; where that cannot be done, the path itself.
+func realPath(path string) string {
+	if real, _, err := resolve(path); err == nil {
+		return real
+	}
+	return path
+}
+
 // place says where a resolved path is, so that it is found again from elsewhere.
 func (l *Ledger) place(path string) Place {
 	if rel, err := filepath.Rel(l.parent, path); err == nil && filepath.IsLocal(rel) {

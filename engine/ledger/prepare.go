@@ -106,8 +106,8 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 	if err != nil {
 		return p, err
 	}
-	if target.Ledger != "" && target.Ledger != s.run.id {
-		return p, &TargetElsewhereError{Output: spec.Name, Path: filepath.Join(base, targetName), Ledger: target.Ledger, Mine: s.run.id}
+	if err := elsewhere(spec.Name, base, target, s.run.id); err != nil {
+		return p, err
 	}
 	if target.ID == "" {
 		target.ID = store.NewID()

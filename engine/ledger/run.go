@@ -48,10 +48,14 @@ func (l *Ledger) Begin(ctx context.Context, info RunInfo) (*Run, error) {
 	}
 	r := &Run{ledger: l, id: id}
 	now := l.cfg.Now().UTC()
+	targets := slices.Clone(info.Targets)
+	for i := range targets {
+		targets[i].Path = realPath(targets[i].Path)
+	}
 	r.ID = now.Format("20060102T150405Z") + "-" + store.NewID()[:8]
 	r.record = Record{
 		Format: format, Run: r.ID, Pipeline: info.Pipeline, State: info.State, Identity: l.cfg.Identity,
-		Since: now, Batches: info.Batches, Targets: info.Targets, Status: Running,
+		Since: now, Batches: info.Batches, Targets: targets, Status: Running,
 	}
 	if err := l.writeRecord(r.record, true); err != nil {
 		r.forget()

@@ -61,27 +61,12 @@ func (s *Lease) Staged(output string) ([]StagedFile, error) {
 
 var stagingName = regexp.MustCompile(`^_ubunye-[0-9a-f]{12}$`)
 
-// dropStaging removes a staging folder: it is renamed first, always, so that a paused owner's rename
-// or mkdir below the old name fails; then looked into; then removed. Either name absent is fine.
+// dropStaging removes a staging folder. Another process may do the same at any moment: either name absent is fine.
 func (l *Ledger) dropStaging(staging string) error {
 	dropped := staging + ".drop"
-	is, err := there(staging)
-	if err != nil {
-		return err
-	}
-	if is {
-		if err := l.ours(staging); err != nil {
-			if is, lookErr := there(staging); is || lookErr != nil { // else another process was faster
-				return err
-			}
-		}
-		if err := l.removeAll(dropped); err != nil { // of an earlier try
+	if err := l.setAside(staging, dropped); err != nil {
+		if is, lookErr := there(staging); is || lookErr != nil {
 			return err
-		}
-		if err := l.fs.Rename(staging, dropped); err != nil {
-			if is, lookErr := there(staging); is || lookErr != nil {
-				return err
-			}
 		}
 	}
 	if err := l.removeAll(dropped); err != nil {
@@ -89,6 +74,21 @@ func (l *Ledger) dropStaging(staging string) error {
 	}
 	l.tidy(staging)
 	return nil
+}
+
+// setAside looks into a staging folder and renames it, always before it is removed, so that a paused owner's
+// rename or mkdir below the old name fails.
+func (l *Ledger) setAside(staging, dropped string) error {
+	if is, err := there(staging); !is || err != nil {
+		return err
+	}
+	if err := l.ours(staging); err != nil {
+		return err
+	}
+	if err := l.removeAll(dropped); err != nil { // of an earlier try
+		return err
+	}
+	return l.fs.Rename(staging, dropped)
 }
 
 // removeAll tries twice: an answer may be lost.

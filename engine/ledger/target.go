@@ -53,6 +53,30 @@ func readTarget(base string) (targetFile, error) {
 	return t, nil
 }
 
+// CheckTarget tells whether an output folder (an absolute path, which need not exist) belongs to another
+// ledger: a *TargetElsewhereError, or an *UnreadableError if that cannot be told. It only reads, so that a
+// start can be refused before it holds anything; Prepare decides.
+func (l *Ledger) CheckTarget(output, path string) error {
+	base := realPath(path)
+	t, err := l.target(base)
+	if err != nil || t.Ledger == "" {
+		return err
+	}
+	mine, err := l.id()
+	if err != nil {
+		return err
+	}
+	return elsewhere(output, base, t, mine)
+}
+
+// elsewhere is the refusal of a folder whose target file names another ledger than mine; nil if it does not.
+func elsewhere(output, base string, t targetFile, mine string) error {
+	if t.Ledger == "" || t.Ledger == mine {
+		return nil
+	}
+	return &TargetElsewhereError{Output: output, Path: filepath.Join(base, targetName), Ledger: t.Ledger, Mine: mine}
+}
+
 // markTarget gives the output folder its target file if it has none, with the id chosen at prepare.
 // Another batch of this ledger may be first: its id counts then.
 func (w *work) markTarget(staging string, t targetFile) (targetFile, error) {

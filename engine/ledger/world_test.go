@@ -71,7 +71,6 @@ type job struct {
 	rows   []string // one a file
 	rerun  bool
 	anyway bool
-	fast   bool
 }
 
 // once is a run as the engine makes it: finish what is committed, begin, acquire, prepare, stage,

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Code names a kind of problem. Codes are part of the program's interface (`--json` prints them as
@@ -127,10 +128,22 @@ func (p *Problem) Error() string {
 	if p.Data != "" {
 		b.WriteString("; " + p.Data)
 	}
-	if p.Hint != "" {
-		b.WriteString(" (" + p.Hint + ")")
+	line := strings.Join(strings.Fields(printable(b.String())), " ")
+	if p.Hint != "" { // its spaces stay as they are: a command in it is pasted into a shell
+		line += " (" + printable(p.Hint) + ")"
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return line
+}
+
+// printable makes a text, of which parts may come from data, one that a terminal can be given: valid UTF-8 without
+// control characters, those included that turn the direction of what follows.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // Unwrap gives the error that the problem was made from.

@@ -91,6 +91,42 @@ func TestNoExclusiveCreate(t *testing.T) {
 }
 
 // The document that a damaged generation stood for is never taken for absent, nor for the one before.
+// Who has met a generation does not believe an older one: a listing may be stale, or somebody removed the newest.
+func TestR13_AnOlderGenerationIsNotBelieved(t *testing.T) {
+	p := newPlace(t, nil)
+	s := p.Open(nil)
+	v, err := s.Save(context.Background(), "d", []byte(`{"a":1}`), store.Version{})
+	if err == nil {
+		v, err = s.Save(context.Background(), "d", []byte(`{"a":2}`), v)
+	}
+	if err = errors.Join(err, os.Remove(v.Path)); err != nil {
+		t.Fatal(err)
+	}
+	var bad *store.UnreadableError
+	if doc, _, err := s.Load(context.Background(), "d"); !errors.As(err, &bad) || bad.Path != filepath.Dir(v.Path) {
+		t.Fatalf("got %s, %v", doc, err)
+	}
+}
+
+// A document whose folder cannot be listed is not one that never was.
+func TestR10_AFolderThatCannotBeListed(t *testing.T) {
+	for what, make := range map[string]func(path string) error{
+		"a file":           func(path string) error { return os.WriteFile(path, nil, 0o666) },
+		"a link to itself": func(path string) error { return os.Symlink(filepath.Base(path), path) },
+	} {
+		p := newPlace(t, nil)
+		path := filepath.Join(p.dir, "batches", "d")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), make(path)); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := p.Open(nil).Load(context.Background(), "d")
+		var bad *store.UnreadableError
+		if !errors.As(err, &bad) || bad.Path != path {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+}
+
 func TestR10_DamagedGenerations(t *testing.T) {
 	const good = `{"format":1,"id":"x","ancestors":[],"a":1}`
 	for what, text := range map[string]string{
@@ -111,6 +147,8 @@ func TestR10_DamagedGenerations(t *testing.T) {
 		"ancestors no list":    `{"format":1,"id":"x","ancestors":{}}`,
 		"folder":               "dir",
 		"no permission":        "chmod",
+		"a link to itself":     "link 00000002.json",
+		"a link to nothing":    "link nowhere",
 		"only a damaged one":   "renamed",
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -121,15 +159,18 @@ func TestR10_DamagedGenerations(t *testing.T) {
 			}
 			path := filepath.Join(p.dir, "batches", "d", "00000002.json")
 			named := path
-			switch text {
-			case "dir":
+			to, isLink := strings.CutPrefix(text, "link ")
+			switch {
+			case isLink:
+				err = os.Symlink(to, path)
+			case text == "dir":
 				err = os.Mkdir(path, 0o777)
-			case "chmod":
+			case text == "chmod":
 				if os.Getuid() == 0 {
 					t.Skip("root may read everything")
 				}
 				err = os.WriteFile(path, []byte(good), 0)
-			case "renamed":
+			case text == "renamed":
 				named = filepath.Dir(path)
 				err = os.Rename(v.Path, v.Path+".damaged")
 			default:

@@ -29,6 +29,8 @@ func (f *Folder) load(ctx context.Context, name string) ([]byte, Version, error)
 	var doc []byte
 	var last Version // what the previous listing named, read
 	lacking := 0
+	var vanished int64 // the generation that was listed and not there, times in a row
+	times := 0
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, Version{}, err
@@ -45,6 +47,13 @@ func (f *Folder) load(ctx context.Context, name string) ([]byte, Version, error)
 		if newest > 0 {
 			doc, last, err = f.read(filepath.Join(dir, generationName(newest)))
 			if gone(err) {
+				if newest != vanished {
+					vanished, times = newest, 0
+				}
+				if times++; times == maxVanished {
+					path := filepath.Join(dir, generationName(newest))
+					return nil, Version{}, &UnreadableError{Path: path, Reason: "it is listed and is not there", Err: err}
+				}
 				last = Version{}
 				continue
 			}
@@ -65,6 +74,10 @@ func (f *Folder) load(ctx context.Context, name string) ([]byte, Version, error)
 		}
 	}
 }
+
+// maxVanished is how often one generation may be listed and not be there. Where the sweep took it, a newer
+// one is listed soon; a name that stays leads nowhere.
+const maxVanished = 100
 
 // gone tells whether a name that was listed is not there any more. ESTALE is how NFS says it.
 func gone(err error) bool {

@@ -20,7 +20,8 @@ func (s *Session) load() *Error {
 	}
 	proc, cache, err := s.host.startChild()
 	if err != nil {
-		return &Error{Call: callLoad, Kind: Missing, Message: "the program that runs plugins cannot be started: " + line(strings.ReplaceAll(err.Error(), "\n", "; ")), Err: err}
+		return &Error{Call: callLoad, Kind: Missing, Message: "the program that runs plugins cannot be started: " + line(strings.ReplaceAll(err.Error(), "\n", "; ")),
+			Hint: "set XDG_CACHE_HOME to a folder that this user alone can change", Err: err}
 	}
 	s.proc, s.conn = proc, wire.NewConn(proc.stdout, proc.stdin)
 	folder, uncached := cache.openCompiled(digest)

@@ -72,7 +72,8 @@ func (p *process) close() {
 func (p *process) end() string {
 	<-p.done
 	text := p.cmd.ProcessState.String()
-	if said := p.stderr.String(); said != "" {
+	// After an empty line a Go program that crashed lists its goroutines.
+	if said, _, _ := strings.Cut(strings.TrimSpace(p.stderr.String()), "\n\n"); said != "" {
 		text += ": " + line(said)
 	}
 	return text

@@ -36,6 +36,7 @@ func Run(t *testing.T, h Harness) {
 		{"CSVValues", csvValues},
 		{"CSVByName", csvByName},
 		{"CSVGlobAndGzip", csvGlobAndGzip},
+		{"CSVCompressedMistakes", csvCompressedMistakes},
 		{"CSVQuotesAndNulls", csvQuotesAndNulls},
 		{"CSVInferredTypes", csvInferredTypes},
 		{"CSVOptions", csvOptions},

@@ -3,6 +3,7 @@ package computetest
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -69,6 +70,35 @@ func csvByName(t *testing.T, f *fixture) {
 		t.Errorf("files: %v", files)
 	}
 	f.wantRows(f.rows(r), "one|1", "two|2")
+}
+
+// A compressed file that was cut off or damaged is an error, never fewer rows.
+func csvCompressedMistakes(t *testing.T, f *fixture) {
+	f.open()
+	var rows strings.Builder
+	rows.WriteString("id\n")
+	for i := range 20_000 {
+		fmt.Fprintln(&rows, i*7919%10_007)
+	}
+	whole := gzipped(t, rows.String())
+	two := gzipped(t, "id\n1\n") + gzipped(t, "2\n")
+	wrong := []byte(whole)
+	wrong[len(wrong)-8] ^= 1 // the checksum
+	for _, tt := range []struct{ name, content, want string }{
+		{"half", whole[:len(whole)/2], "cut short"},
+		{"without_its_end", whole[:len(whole)-8], "cut short"},
+		{"without_its_last_byte", whole[:len(whole)-1], "cut short"},
+		{"second_part", two[:len(two)-9], "cut short"},
+		{"checksum", string(wrong), "damaged"},
+		{"plain", "id\n1\n", "it is not compressed by gzip"},
+		{"nothing", "", "it is empty"},
+	} {
+		p := f.write(tt.name+".csv.gz", tt.content)
+		_, _, err := f.ses.Input(t.Context(), compute.Input{Name: tt.name, Format: "csv", Path: p, Columns: columns("id bigint")})
+		f.wantError(err, compute.Error{Kind: compute.InputInvalid, Input: tt.name, File: p, Message: tt.want})
+	}
+	r, _ := f.input(compute.Input{Name: "parts", Format: "csv", Path: f.write("parts.csv.gz", two), Columns: columns("id bigint")})
+	f.wantRows(f.rows(r), "1", "2")
 }
 
 func csvGlobAndGzip(t *testing.T, f *fixture) {
@@ -223,12 +253,14 @@ func csvLineMistakes(t *testing.T, f *fixture) {
 
 func inputMissing(t *testing.T, f *fixture) {
 	f.write("in/a.csv", "id\n1\n")
+	f.folder("none")
 	f.open()
 	for _, tt := range []struct{ path, want string }{
 		{"in/b.csv", "the folder " + filepath.Join(f.dir, "in") + " exists"},
 		{"in/*.txt", "no file matches; the folder " + filepath.Join(f.dir, "in") + " exists"},
 		{"in/deep/er/*.csv", "the folder " + filepath.Join(f.dir, "in", "deep", "er") + " does not exist, " + filepath.Join(f.dir, "in") + " does"},
 		{"in/a.csv/x.csv", "there is no such file"},
+		{"none", "the folder holds no file"},
 	} {
 		p := filepath.Join(f.dir, filepath.FromSlash(tt.path))
 		_, _, err := f.ses.Input(t.Context(), compute.Input{Name: "raw", Format: "csv", Path: p})

@@ -41,6 +41,15 @@ func parquetPartitions(t *testing.T, f *fixture) {
 	f.wantRows(f.rows(one), "0|a/b|0", "2|x=%41 y|20")
 	off, _ := f.input(compute.Input{Name: "off", Format: "parquet", Path: dir, Options: map[string]string{"partitions": "false"}})
 	f.wantRows(f.rows(off), "0", "1", "2", "3")
+
+	// What ends the names of staged files may end a value.
+	f.prepare("ends", compute.Step{Name: "ends", SQL: "SELECT i AS id, ['a', 'b.staged'][i + 1] AS p FROM range(2) t(i)"})
+	dir = f.folder("ends")
+	f.encode(compute.Encode{Relation: "ends", Dir: dir, PartitionBy: []string{"p"}})
+	for name, path := range map[string]string{"all": dir, "some": filepath.Join(dir, "*", "*.parquet")} {
+		r, _ := f.input(compute.Input{Name: name, Format: "parquet", Path: path})
+		f.wantRows(f.rows(r), "0|a", "1|b.staged")
+	}
 }
 
 func parquetMistakes(t *testing.T, f *fixture) {
@@ -189,9 +198,10 @@ func encodeStatistics(t *testing.T, f *fixture) {
 }
 
 func encodeMistakes(t *testing.T, f *fixture) {
-	f.prepare("r empty hive nested", compute.Step{Name: "r", SQL: "SELECT 1 AS id, 'x' AS p"},
+	f.prepare("r empty hive null nested", compute.Step{Name: "r", SQL: "SELECT 1 AS id, 'x' AS p"},
 		compute.Step{Name: "empty", SQL: "SELECT i AS id, CASE WHEN i = 4 THEN '' ELSE 'x' || i END AS p FROM range(5) t(i)"},
 		compute.Step{Name: "hive", SQL: "SELECT 1 AS id, '__HIVE_DEFAULT_PARTITION__' AS p"},
+		compute.Step{Name: "null", SQL: "SELECT 1 AS id, 'Null' AS p"},
 		compute.Step{Name: "nested", SQL: "SELECT 1 AS id, [1] AS p"})
 	dir := f.folder("out")
 	for _, tt := range []struct {
@@ -211,6 +221,7 @@ func encodeMistakes(t *testing.T, f *fixture) {
 		{compute.Encode{Relation: "r", OrderBy: []string{"id LIMIT 0"}}, compute.Error{Kind: compute.BadOption, Message: "not an order term"}},
 		{compute.Encode{Relation: "empty", PartitionBy: []string{"p"}}, compute.Error{Kind: compute.OutputInvalid, Column: "p", Message: "the empty text cannot name a partition"}},
 		{compute.Encode{Relation: "hive", PartitionBy: []string{"p"}}, compute.Error{Kind: compute.OutputInvalid, Column: "p", Message: "__HIVE_DEFAULT_PARTITION__"}},
+		{compute.Encode{Relation: "null", PartitionBy: []string{"p"}}, compute.Error{Kind: compute.OutputInvalid, Column: "p", Message: "the text Null cannot name a partition"}},
 		{compute.Encode{Relation: "nested", PartitionBy: []string{"p"}}, compute.Error{Kind: compute.OutputInvalid, Column: "p", Message: "cannot name folders"}},
 		{compute.Encode{Relation: "r", Dir: filepath.Join(f.dir, "nowhere")}, compute.Error{Kind: compute.OutputFailed, Message: "does not exist"}},
 	} {

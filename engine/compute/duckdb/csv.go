@@ -107,6 +107,9 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if ctx.Err() != nil {
 			return cancelled(ctx)
 		}
+		if err := intact(ctx, f.Path); err != nil {
+			return err
+		}
 		header, end, err := c.header(f.Path)
 		if err != nil {
 			return err
@@ -164,6 +167,9 @@ func (c *csvInput) header(file string) (names []string, end string, err error) {
 	}
 	defer text.Close() // only read
 	rr := newRecordReader(io.LimitReader(text, headerLimit), c.options)
+	if rr.utf16() {
+		return nil, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is UTF-16", Hint: "convert the file to UTF-8"}
+	}
 	var rec record
 	err = rr.skipLines(c.options.skip)
 	if err == nil {

@@ -3,56 +3,9 @@ package duckdb
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
-
-	"github.com/klauspost/compress/zstd"
 )
-
-// openText opens a file of text, decompressed as its name says.
-func openText(name string) (io.ReadCloser, error) { return openCompressed(name, filepath.Ext(name)) }
-
-// openCompressed opens a file of text that is compressed as files of that ending are.
-func openCompressed(name, ending string) (io.ReadCloser, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	var r io.Reader = f
-	closers := []func() error{f.Close}
-	switch ending {
-	case ".gz":
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		r = z
-	case ".zst":
-		z, err := zstd.NewReader(f)
-		if err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-		r = z
-		closers = append(closers, func() error { z.Close(); return nil })
-	}
-	return &textFile{Reader: r, closers: closers}, nil
-}
-
-type textFile struct {
-	io.Reader
-	closers []func() error
-}
-
-func (t *textFile) Close() error {
-	var errs []error
-	for i := len(t.closers) - 1; i >= 0; i-- {
-		errs = append(errs, t.closers[i]())
-	}
-	return errors.Join(errs...)
-}
 
 // recordReader splits csv into records as DuckDB does in strict mode, and knows on which physical line each
 // field begins. It serves the header and diagnosis; rows are read by DuckDB.
@@ -100,6 +53,12 @@ func (rr *recordReader) bom() {
 		_, _ = rr.r.Discard(3) // peeked
 	}
 	rr.first = false
+}
+
+// utf16 tells, before anything is read, that the text begins with the mark of UTF-16.
+func (rr *recordReader) utf16() bool {
+	b, _ := rr.r.Peek(2)
+	return bytes.Equal(b, []byte("\xff\xfe")) || bytes.Equal(b, []byte("\xfe\xff"))
 }
 
 // next reads one record; io.EOF when there is none left. An empty line is a record of one empty field.

@@ -39,8 +39,11 @@ type refusal struct {
 	column  string
 	when    string // SQL condition on a row of the relation
 	message func(text string) string
-	hint    string
+	hint    func(text string) string
 }
+
+// advice is a hint that does not depend on the value.
+func advice(text string) func(string) string { return func(string) string { return text } }
 
 // format is what differs between the formats of files.
 type format interface {
@@ -201,20 +204,23 @@ func (e *encoding) checkedPartitions() []string {
 		if !e.isPartition(c.Name) || !textual(c.Type) {
 			continue
 		}
-		when := fmt.Sprintf("CAST(%s AS VARCHAR) IN ('', %s)", quote(c.Name), literal(nullPartition))
+		text := fmt.Sprintf("CAST(%s AS VARCHAR)", quote(c.Name))
+		when := fmt.Sprintf("(%s IN ('', %s) OR upper(%s) = 'NULL')", text, literal(nullPartition), text) // DuckDB reads p=null as NULL
 		items = append(items, e.refuse(c.Name, quote(c.Name), when, func(text string) string {
 			what := "the empty text"
 			if text != "" {
 				what = "the text " + text
 			}
 			return what + " cannot name a partition: readers could not tell it from NULL"
-		}, fmt.Sprintf("replace it in a step, as nullif(%s, '')", c.Name))+" AS "+quote(c.Name))
+		}, func(text string) string {
+			return fmt.Sprintf("replace it in a step, as nullif(%s, %s)", c.Name, literal(text))
+		})+" AS "+quote(c.Name))
 	}
 	return items
 }
 
 // refuse gives the SQL of a value of a column that fails on some, which will then be named.
-func (e *encoding) refuse(column, value, when string, message func(text string) string, hint string) string {
+func (e *encoding) refuse(column, value, when string, message, hint func(text string) string) string {
 	e.refusals = append(e.refusals, refusal{column: column, when: when, message: message, hint: hint})
 	return fmt.Sprintf("CASE WHEN %s THEN error('a value cannot be written') ELSE %s END", when, value)
 }

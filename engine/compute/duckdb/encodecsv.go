@@ -74,7 +74,7 @@ func (c csvFormat) cell(e *encoding, col compute.Column, info driverduckdb.TypeI
 	if c.null == "" && len(e.columns)-len(e.PartitionBy) == 1 {
 		expr = e.refuse(col.Name, expr, quote(col.Name)+" IS NULL", func(string) string {
 			return "a NULL in a csv file of one column would be an empty line, which readers leave out"
-		}, "set the option null, as NULL, or write another column beside it")
+		}, advice("set the option null, as NULL, or write another column beside it"))
 	}
 	return expr, nil
 }

@@ -22,6 +22,9 @@ func (s *session) encodeErr(ctx context.Context, e *encoding, err error) error {
 		if found := s.blame(ctx, e.rel, err, ""); isInputError(found) {
 			return found
 		}
+		if said.Errno == strconv.Itoa(int(syscall.ENAMETOOLONG)) && len(e.PartitionBy) > 0 {
+			return s.longNameErr(ctx, e)
+		}
 		return outputErr(e.Dir, said, err)
 	}
 	for _, r := range e.refusals {
@@ -54,6 +57,35 @@ func outputErr(dir string, said engineError, err error) error {
 	return e
 }
 
+// longestName is the most bytes that a file system takes as one name.
+const longestName = 255
+
+// longNameErr finds the partition column whose value makes too long a name of a folder. A byte that is not a letter, a
+// digit or one of -_.~ takes three there.
+func (s *session) longNameErr(ctx context.Context, e *encoding) error {
+	for _, column := range e.PartitionBy {
+		text := fmt.Sprintf("CAST(%s AS VARCHAR)", quote(column))
+		escaped := fmt.Sprintf("octet_length(encode(url_encode(%s)))", text)
+		q := fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s > %d LIMIT 1", text, escaped, quote(e.rel.name), escaped, longestName-len(column)-len("="))
+		var found error
+		err := s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
+			var value string
+			var length int
+			err := rows.Scan(&value, &length)
+			found = invalid(column, fmt.Sprintf("the value %s cannot name a partition: its folder's name would have %d bytes, and %d is the most", shorten(value), len(column)+1+length, longestName),
+				"partition by something shorter, as md5("+column+")")
+			return err
+		})
+		if err != nil {
+			return s.fail(ctx, err, "looking for the long name failed")
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return &compute.Error{Kind: compute.OutputFailed, File: e.Dir, Message: "writing failed: the name of a partition's folder is too long", Hint: "partition by something shorter"}
+}
+
 // refused looks for a value that the output cannot hold; nil if there is none, or if reading the relation fails,
 // whose reason blame looks for.
 func (s *session) refused(ctx context.Context, e *encoding, r refusal) error {
@@ -68,5 +100,5 @@ func (s *session) refused(ctx context.Context, e *encoding, r refusal) error {
 	if err != nil || len(found) == 0 {
 		return nil
 	}
-	return invalid(r.column, r.message(found[0]), r.hint)
+	return invalid(r.column, r.message(found[0]), r.hint(found[0]))
 }

@@ -89,7 +89,7 @@ func (e *encoding) finite(x, value string, col compute.Column) string {
 	if x != quote(col.Name) {
 		return fmt.Sprintf("CASE WHEN NOT isfinite(%s) THEN error(%s) ELSE %s END", x, literal(problem+"NaN and Infinity"), value)
 	}
-	return e.refuse(col.Name, value, "NOT isfinite("+x+")", func(text string) string { return problem + text }, hint)
+	return e.refuse(col.Name, value, "NOT isfinite("+x+")", func(text string) string { return problem + text }, advice(hint))
 }
 
 func (j jsonFormat) list(e *encoding, x string, col compute.Column, child driverduckdb.TypeInfo) (string, error) {

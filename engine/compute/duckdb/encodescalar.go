@@ -56,5 +56,5 @@ func (t textFormat) dated(e *encoding, x string, col compute.Column, typ, patter
 	if x != quote(col.Name) {
 		return fmt.Sprintf("CASE WHEN %s THEN error(%s) ELSE %s END", when, literal("a date"+problem), value)
 	}
-	return e.refuse(col.Name, value, when, func(text string) string { return text + problem }, "replace it in a step, with NULL perhaps")
+	return e.refuse(col.Name, value, when, func(text string) string { return text + problem }, advice("replace it in a step, with NULL perhaps"))
 }

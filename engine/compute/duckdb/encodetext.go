@@ -158,7 +158,8 @@ func (r records) countAll(ctx context.Context, e *encoding, files []compute.Enco
 			return cancelled(ctx)
 		}
 		name := filepath.Join(e.Dir, filepath.FromSlash(files[i].Name))
-		text, err := openCompressed(name, ending)
+		c, _ := compressionOf(ending)
+		text, err := openCompressed(name, c)
 		if err != nil {
 			return unreadable(name, err)
 		}

@@ -14,10 +14,11 @@ import (
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
 
-// hidden tells names that readers of data folders leave out: DuckDB's and Spark's rule, and what a
-// writer has staged but not landed.
-func hidden(name string) bool {
-	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.HasSuffix(name, ".staged")
+// hidden tells names that readers of data folders leave out: DuckDB's and Spark's rule, and files that a
+// writer has staged but not landed. A folder that ends so is one of data: a partition's value may.
+func hidden(e fs.DirEntry) bool {
+	name := e.Name()
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.HasSuffix(name, ".staged") && !e.IsDir()
 }
 
 func hasMeta(pattern string) bool { return strings.ContainsAny(pattern, `*?[\`) }
@@ -39,7 +40,12 @@ func expand(pathname string) (found, error) {
 	info, err := os.Stat(pathname)
 	switch {
 	case err == nil && info.IsDir():
-		return expandPattern(pathname, pathname, []string{"**", "*"})
+		f, err := expandPattern(pathname, pathname, []string{"**", "*"})
+		var e *compute.Error
+		if errors.As(err, &e) && e.Kind == compute.InputMissing {
+			e.Message, e.Hint = "the folder holds no file", "names that begin with . or _ or end in .staged are not read"
+		}
+		return f, err
 	case err == nil:
 		f, err := pin(pathname)
 		return found{files: []compute.File{f}, root: filepath.Dir(pathname)}, err
@@ -112,14 +118,14 @@ func walk(dir string, parts []string, seen map[string]bool) error {
 		name := filepath.Join(dir, e.Name())
 		if part == "**" {
 			// Links to folders are not followed here: they may lead back up.
-			if e.IsDir() && !hidden(e.Name()) {
+			if e.IsDir() && !hidden(e) {
 				if err := walk(name, parts, seen); err != nil {
 					return err
 				}
 			}
 			continue
 		}
-		if ok, _ := path.Match(part, e.Name()); !ok || hidden(e.Name()) && !spelled(part, e.Name()) {
+		if ok, _ := path.Match(part, e.Name()); !ok || hidden(e) && !spelled(part, e.Name()) {
 			continue
 		}
 		if err := visit(name, parts[1:], seen); err != nil {
@@ -190,6 +196,10 @@ func missing(pathname string) error {
 
 // unreadable is about something that exists, or may exist, and cannot be read: it is never taken for absent.
 func unreadable(name string, err error) error {
+	var known *compute.Error
+	if errors.As(err, &known) {
+		return known
+	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err

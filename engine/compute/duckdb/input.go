@@ -182,7 +182,11 @@ func match(declared []compute.Column, header []string, unknownToo bool) (places 
 		problem += "has a column that is not declared: " + strings.Join(unknown, ", ")
 	}
 	if problem != "" {
-		hint = "the file has: " + strings.Join(header, ", ")
+		const most = 20
+		hint = "the file has: " + strings.Join(header[:min(most, len(header))], ", ")
+		if len(header) > most {
+			hint += fmt.Sprintf(" and %d more", len(header)-most)
+		}
 	}
 	return places, problem, hint
 }

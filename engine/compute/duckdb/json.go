@@ -60,6 +60,9 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 	}
 	j := &jsonInput{options: o, columns: in.Columns}
 	for _, file := range f.files {
+		if err := intact(ctx, file.Path); err != nil {
+			return nil, "", err
+		}
 		array, err := o.isArray(file.Path)
 		if err != nil {
 			return nil, "", err

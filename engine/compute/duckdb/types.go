@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,6 +24,10 @@ func (s *session) typeName(ctx context.Context, text string) (string, error) {
 		if c := cancelled(ctx); c != nil {
 			return "", c
 		}
+		var syntax *syntaxError
+		if !errors.As(err, &syntax) {
+			return "", s.fail(ctx, err, "reading the type "+text+" failed")
+		}
 		unknown.Hint = "for example: bigint, varchar, decimal(18,2), date"
 		return "", unknown
 	}
@@ -33,6 +38,9 @@ func (s *session) typeName(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		if c := cancelled(ctx); c != nil {
 			return "", c
+		}
+		if memoryHint(parse(err)) != "" {
+			return "", s.fail(ctx, err, "reading the type "+text+" failed")
 		}
 		if unknown.Hint, err = s.nearestType(ctx, text); err != nil {
 			return "", s.fail(ctx, err, "reading the type "+text+" failed")

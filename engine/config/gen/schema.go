@@ -82,6 +82,8 @@ func value(f *config.Field) object {
 		return object{"type": []string{"integer", "string"}, "minimum": 0}
 	case config.Bool:
 		return object{"type": []string{"boolean", "string"}}
+	case config.Option:
+		return object{"type": []string{"string", "integer", "boolean"}}
 	case config.Scalar:
 		return object{"type": []string{"string", "number", "boolean"}}
 	}

@@ -5,7 +5,6 @@ package fsops
 import (
 	"fmt"
 	"os"
-	"os/signal"
 	"syscall"
 )
 
@@ -29,18 +28,12 @@ func FromEnv() (*FS, error) {
 		return nil, err
 	}
 	fault.End = func(int64) {
+		if fault.Kind == Stop {
+			freeze()
+			return
+		}
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {} // the signal is on its way; nothing more may happen
-	}
-	if fault.Kind == Stop {
-		fault.End = func(int64) {
-			// A stop reaches the threads one after the other: this one waits until it has been undone.
-			continued := make(chan os.Signal, 1)
-			signal.Notify(continued, syscall.SIGCONT)
-			syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-			<-continued
-			signal.Stop(continued)
-		}
 	}
 	return New(fault), nil
 }

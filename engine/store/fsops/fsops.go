@@ -38,9 +38,6 @@ type FS struct {
 // New returns an FS whose changes pass through hook; nil: plainly.
 func New(hook Hook) *FS { return &FS{hook: hook} }
 
-// Changes returns how many operations were begun.
-func (f *FS) Changes() int64 { return f.n.Load() }
-
 // do makes one change under the hook.
 func (f *FS) do(kind, path, to string, change func() error) error {
 	op := Op{N: f.n.Add(1), Kind: kind, Path: path, To: to}
