@@ -93,6 +93,10 @@ type Input struct {
 	Path    string            // absolute path, possibly a glob (*, ?, [..], **)
 	Columns []Column          // declared columns, found in the file by name; empty: as the file says
 	Options map[string]string // format options, as "delimiter"
+
+	// Encoded says that Encode wrote the files: Options are those that it was given. The columns in the names of folders
+	// are read too, and an empty text is none that is missing.
+	Encoded bool
 }
 
 // File is one file that an input reads.

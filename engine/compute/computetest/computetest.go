@@ -51,6 +51,7 @@ func Run(t *testing.T, h Harness) {
 		{"JSONLineMistakes", jsonLineMistakes},
 		{"JSONOptions", jsonOptions},
 		{"JSONNumbersAsWritten", jsonNumbersAsWritten},
+		{"TextPartitions", textPartitions},
 		{"InputMissing", inputMissing},
 		{"InputBadOptions", inputBadOptions},
 		{"ParquetRoundTrip", parquetRoundTrip},

@@ -276,3 +276,32 @@ func jsonNumbersAsWritten(t *testing.T, f *fixture) {
 	f.prepare("want_same", compute.Step{Name: "want_same", SQL: "SELECT *, true AS same FROM want"})
 	f.same("got", "want_same")
 }
+
+// Columns that stand in the names of folders are read when it is asked for, by the same rules for csv and json.
+func textPartitions(t *testing.T, f *fixture) {
+	f.write("x=0/csv/dt=2026-01-01/p q=a%2Fb/1.csv", "id\n1\n")
+	f.write("x=0/csv/dt=2026-01-02/p q=__HIVE_DEFAULT_PARTITION__/2.csv", "id\n2\n")
+	f.write("x=0/json/dt=2026-01-01/p q=a%2Fb/1.json", `{"id":1}`)
+	f.write("x=0/json/dt=2026-01-02/p q=__HIVE_DEFAULT_PARTITION__/2.json", `[{"id":2}]`)
+	on := map[string]string{"partitions": "true"}
+	for _, format := range []string{"csv", "json"} {
+		dir := filepath.Join(f.dir, "x=0", format)
+		r, _ := f.input(compute.Input{Name: format, Format: format, Path: dir, Options: on})
+		f.wantTypes(f.schema(r), "id BIGINT; dt DATE; p q VARCHAR")
+		f.wantRows(f.rows(r), "1|2026-01-01|a/b", "2|2026-01-02|NULL")
+		r, _ = f.input(compute.Input{Name: format + "_declared", Format: format, Path: dir, Options: on, Columns: columns("dt varchar; id integer")})
+		f.wantTypes(f.schema(r), "dt VARCHAR; id INTEGER")
+		f.wantRows(f.rows(r), "2026-01-01|1", "2026-01-02|2")
+		r, _ = f.input(compute.Input{Name: format + "_off", Format: format, Path: dir})
+		f.wantTypes(f.schema(r), "id BIGINT")
+		_, _, err := f.ses.Input(t.Context(), compute.Input{Name: format + "_only", Format: format, Path: dir, Options: on, Columns: columns("dt date")})
+		f.wantError(err, compute.Error{Kind: compute.BadOption, Message: "every one stands in the names of folders"})
+	}
+	both := f.write("both/id=7/1.csv", "id\n1\n")
+	_, _, err := f.ses.Input(t.Context(), compute.Input{Name: "both", Format: "csv", Path: filepath.Join(f.dir, "both"), Options: on})
+	f.wantError(err, compute.Error{Kind: compute.InputInvalid, File: both, Column: "id", Message: "it stands in the files and in the folders' names"})
+	whole := gzipped(t, `{"id":1}`+"\n"+`{"id":2}`+"\n")
+	cut := f.write("cut.json.gz", whole[:len(whole)-9])
+	_, _, err = f.ses.Input(t.Context(), compute.Input{Name: "cut", Format: "json", Path: cut, Columns: columns("id bigint")})
+	f.wantError(err, compute.Error{Kind: compute.InputInvalid, File: cut, Message: "cut short"})
+}

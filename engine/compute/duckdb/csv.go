@@ -26,6 +26,7 @@ type csvOptions struct {
 	dateFormat, timestampFormat string // strptime patterns; empty: ISO 8601
 	skip                        int    // lines before the header
 	maxLine                     int    // bytes
+	partitions                  bool   // key=value folders are columns
 }
 
 func readCSVOptions(given map[string]string) (csvOptions, error) {
@@ -42,6 +43,7 @@ func readCSVOptions(given map[string]string) (csvOptions, error) {
 		timestampFormat: o.text("timestamp_format", ""),
 		skip:            o.integer("skip", 0, 0, 1_000_000),
 		maxLine:         o.integer("max_line_size", 2_000_000, 1024, maxLineSize),
+		partitions:      o.boolean("partitions", false),
 	}
 	if len(c.delimiter) == 0 || len(c.delimiter) > 4 || strings.ContainsAny(c.delimiter, "\r\n") {
 		o.bad("delimiter", "one to four bytes without a line end")
@@ -65,7 +67,8 @@ func readCSVOptions(given map[string]string) (csvOptions, error) {
 type csvInput struct {
 	options csvOptions
 	groups  []csvGroup
-	columns []compute.Column
+	columns []compute.Column // of the files
+	paths   pathColumns
 }
 
 // csvGroup is the files that have the same header and the same line ends.
@@ -86,7 +89,15 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 		return nil, "", err
 	}
 	c := &csvInput{options: o, columns: in.Columns}
+	if o.partitions {
+		if c.columns, c.paths, err = splitColumns(in.Columns, f); err != nil {
+			return nil, "", err
+		}
+	}
 	if err := c.group(ctx, f.files); err != nil {
+		return nil, "", err
+	}
+	if err := c.paths.clash(c.columns, f.files[0].Path); err != nil {
 		return nil, "", err
 	}
 	opened := &input{files: f.files, csv: c}
@@ -95,7 +106,7 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 			return nil, "", err
 		}
 	}
-	query, err := c.query()
+	query, err := c.query(in.Columns)
 	return opened, query, err
 }
 
@@ -228,7 +239,7 @@ func (c *csvInput) fits(g csvGroup) ([]fit, error) {
 }
 
 // query is the SQL of the whole relation.
-func (c *csvInput) query() (string, error) {
+func (c *csvInput) query(declared []compute.Column) (string, error) {
 	parts := make([]string, len(c.groups))
 	for i, g := range c.groups {
 		fits, err := c.fits(g)
@@ -242,11 +253,11 @@ func (c *csvInput) query() (string, error) {
 				tried = append(tried, t)
 			}
 		}
-		from := c.read(g, g.files, "")
+		from := c.read(g, g.files, c.paths.option())
 		if len(tried) > 0 {
 			from = "(SELECT *, " + strings.Join(tried, ", ") + " FROM " + from + ")"
 		}
-		parts[i] = "SELECT " + strings.Join(items, ", ") + " FROM " + from
+		parts[i] = "SELECT " + c.paths.selectItems(declared, c.columns, items) + " FROM " + from
 	}
 	return strings.Join(parts, " UNION ALL "), nil
 }

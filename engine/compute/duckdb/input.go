@@ -64,6 +64,9 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 	default:
 		return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", in.Format), Hint: didYouMean(in.Format, []string{"csv", "json", "parquet"})}
 	}
+	if in.Encoded {
+		in.Options = encodedOptions(in.Format, in.Options)
+	}
 	opened, query, err := open(ctx, in)
 	if err != nil {
 		return nil, err

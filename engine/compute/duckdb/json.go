@@ -19,6 +19,7 @@ type jsonOptions struct {
 	maxObject       int    // bytes
 	dateFormat      string // as of csv
 	timestampFormat string
+	partitions      bool
 }
 
 func readJSONOptions(given map[string]string) (jsonOptions, error) {
@@ -29,6 +30,7 @@ func readJSONOptions(given map[string]string) (jsonOptions, error) {
 		maxObject:       o.integer("max_object_size", 16<<20, 16<<20, maxLineSize),
 		dateFormat:      o.text("date_format", ""),
 		timestampFormat: o.text("timestamp_format", ""),
+		partitions:      o.boolean("partitions", false),
 	}
 	if j.layout != "auto" && j.layout != "lines" && j.layout != "array" {
 		o.bad("layout", "lines, array or auto")
@@ -43,8 +45,9 @@ func readJSONOptions(given map[string]string) (jsonOptions, error) {
 // of exactly that name; an object without it has NULL there.
 type jsonInput struct {
 	options jsonOptions
-	columns []compute.Column
-	types   []*jsonType // of columns
+	columns []compute.Column // of the files
+	types   []*jsonType      // of columns
+	paths   pathColumns
 	lines   []compute.File
 	arrays  []compute.File
 }
@@ -59,6 +62,11 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 		return nil, "", err
 	}
 	j := &jsonInput{options: o, columns: in.Columns}
+	if o.partitions {
+		if j.columns, j.paths, err = splitColumns(in.Columns, f); err != nil {
+			return nil, "", err
+		}
+	}
 	for _, file := range f.files {
 		if err := intact(ctx, file.Path); err != nil {
 			return nil, "", err
@@ -78,6 +86,9 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 			return nil, "", err
 		}
 	}
+	if err := j.paths.clash(j.columns, f.files[0].Path); err != nil {
+		return nil, "", err
+	}
 	for _, c := range j.columns {
 		t, err := s.jsonType(ctx, c)
 		if err != nil {
@@ -85,7 +96,7 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 		}
 		j.types = append(j.types, t)
 	}
-	query, err := j.query()
+	query, err := j.query(in.Columns)
 	return &input{files: f.files, json: j}, query, err
 }
 
@@ -128,12 +139,12 @@ func (j *jsonInput) objects(files []compute.File, array bool) string {
 	if array {
 		layout = "array"
 	}
-	return fmt.Sprintf("(SELECT %s AS json FROM read_json_objects(%s, format = '%s', maximum_object_size = %d, hive_partitioning = false))",
-		exactNumbers("CAST(json AS VARCHAR)"), fileList(files), layout, j.options.maxObject)
+	return fmt.Sprintf("(SELECT * REPLACE (%s AS json) FROM read_json_objects(%s, format = '%s', maximum_object_size = %d, hive_partitioning = false%s))",
+		exactNumbers("CAST(json AS VARCHAR)"), fileList(files), layout, j.options.maxObject, j.paths.option())
 }
 
 // query is the SQL of the whole relation.
-func (j *jsonInput) query() (string, error) {
+func (j *jsonInput) query(declared []compute.Column) (string, error) {
 	fits, err := j.fits()
 	if err != nil {
 		return "", err
@@ -160,7 +171,7 @@ func (j *jsonInput) query() (string, error) {
 		if len(tried) > 0 {
 			from = "(SELECT *" + strings.Join(tried, "") + " FROM " + from + ")"
 		}
-		parts = append(parts, "SELECT "+strings.Join(items, ", ")+" FROM "+from)
+		parts = append(parts, "SELECT "+j.paths.selectItems(declared, j.columns, items)+" FROM "+from)
 	}
 	return strings.Join(parts, " UNION ALL "), nil
 }
@@ -187,13 +198,16 @@ func (j *jsonInput) texts(objects string) string {
 	items := make([]string, len(j.columns))
 	for i, c := range j.columns {
 		keys[i] = c.Name
-		items[i] = fmt.Sprintf("struct_extract_at(j, %d)", i+1)
+		items[i] = fmt.Sprintf("struct_extract_at(json, %d)", i+1)
 		if j.types[i].plain() {
 			items[i] = plainText(items[i], notPlain)
 		}
 		items[i] += fmt.Sprintf(" AS c%d", i)
 	}
-	return fmt.Sprintf("(SELECT %s FROM (SELECT %s AS j FROM %s))", strings.Join(items, ", "), j.options.apart("json", keys), objects)
+	if len(j.paths.keys) > 0 {
+		items = append(items, quote(fileColumn))
+	}
+	return fmt.Sprintf("(SELECT %s FROM (SELECT * REPLACE (%s AS json) FROM %s))", strings.Join(items, ", "), j.options.apart("json", keys), objects)
 }
 
 // fits gives the conversions of the columns with plain values; nil for the others.
