@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart generate venv test bench check .FORCE
+.PHONY: needs help build plugins quickstart fixedwidth generate venv test bench check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -15,19 +15,25 @@ needs:
 # What engine/writer embeds. The stamp changes with the toolchain; GOFLAGS are not for a module (-race),
 # and without -buildvcs the digests change only when the code does.
 EMBEDDED := engine/writer/embedded
+FIXEDWIDTH := configs/fixedwidth/fixedwidth.wasm
 PLUGIN_SOURCES := $(shell find engine/abi engine/store/fsops engine/writer plugins -name '*.go' ! -name '*_test.go') go.mod go.sum Makefile
 PLUGIN_BUILD := GOFLAGS= CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags='-s -w'
+MODULE_BUILD := GOOS=wasip1 GOARCH=wasm $(PLUGIN_BUILD) -buildmode=c-shared
 TOOLCHAIN = $(shell $(GO) env GOVERSION GOOS GOARCH)
 
-plugins: $(EMBEDDED)/plugins.json ## compile the built-in writers and the program that runs writers
+plugins: $(EMBEDDED)/plugins.json $(FIXEDWIDTH) ## compile the built-in writers and the program that runs writers
 
 .build/toolchain: needs .FORCE
 	@mkdir -p .build; echo '$(TOOLCHAIN)' | cmp -s - $@ || echo '$(TOOLCHAIN)' > $@
 
 $(EMBEDDED)/plugins.json: $(PLUGIN_SOURCES) .build/toolchain
 	$(PLUGIN_BUILD) -o .build/child ./engine/writer/child
-	GOOS=wasip1 GOARCH=wasm $(PLUGIN_BUILD) -buildmode=c-shared -o .build/builtin.wasm ./plugins/builtin
+	$(MODULE_BUILD) -o .build/builtin.wasm ./plugins/builtin
 	GOFLAGS= CGO_ENABLED=0 $(GO) run ./engine/writer/internal/pack -child .build/child -to $(EMBEDDED) .build/builtin.wasm
+
+# An example of a plugin that is not built in.
+$(FIXEDWIDTH): $(PLUGIN_SOURCES) $(wildcard configs/fixedwidth/writer/*.go) .build/toolchain
+	$(MODULE_BUILD) -o $@ ./configs/fixedwidth/writer
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PROGRAM := $(GO) build -trimpath -ldflags='-s -w -X main.version=$(VERSION)'
@@ -38,9 +44,17 @@ build: plugins ## build bin/ubunye
 quickstart: build ## run a real pipeline: once, again (refused), and as a rerun
 	@scripts/quickstart.sh
 
+fixedwidth: build ## build a plugin that is not built in and run a pipeline with it
+	@scripts/fixedwidth.sh
+
 # The end-to-end tests need the program with fault injection, and readers that are not ours.
-bin/ubunye-fault: plugins .FORCE
+bin/ubunye-fault: plugins .build/hostile .FORCE
 	$(PROGRAM) -tags fault -o $@ ./cmd/ubunye
+
+# Modules that do whatever a module can do to the engine.
+.build/hostile: $(wildcard plugins/hostile/*.go) $(wildcard plugins/hostile/dump/*.go)
+	CGO_ENABLED=0 $(GO) run ./plugins/hostile/dump $@
+	@touch $@
 
 venv: .venv/made ## install the foreign readers that tests check with
 .venv/made: e2e/requirements.txt
@@ -61,9 +75,9 @@ bench: build bin/ubunye-fault ## measure against bare DuckDB and write docs/benc
 	$(GO) run ./bench
 
 check: plugins ## formatting, vet and the rules of the source
-	@test -z "$$(gofmt -l bench cmd engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd engine plugins e2e; exit 1; }
+	@test -z "$$(gofmt -l bench cmd configs engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine plugins e2e; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
 	$(GO) vet ./...
 	$(GO) vet -tags fault ./engine/store/fsops ./cmd/ubunye
-	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) vet ./engine/abi ./plugins/...
+	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) vet ./engine/abi ./plugins/... ./configs/...

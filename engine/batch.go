@@ -80,10 +80,8 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 func (b *batch) start(ctx context.Context) error {
 	b.writers = map[string]*writer.Session{}
 	for _, t := range b.task.Targets {
-		s, err := b.host.Start(ctx, writer.Module{Name: t.Format}, writer.Limits{}, writer.Grants{
-			Relation: &relations{batch: b, target: t},
-			Files:    &files{batch: b, target: t},
-		})
+		module, limits := b.module(t.Format)
+		s, err := b.host.Start(ctx, module, limits, b.grants(t))
 		if err != nil {
 			return &outputError{target: t, err: err}
 		}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -48,7 +47,7 @@ type Options struct {
 }
 
 // load does steps 1 and 2 of a start: the pipeline, typed and checked, and its plan.
-func (e *Engine) load(o Options) (*run, error) {
+func (e *Engine) load(ctx context.Context, o Options) (*run, error) {
 	pipeline, err := config.Load(o.File, o.Options)
 	if err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func (e *Engine) load(o Options) (*run, error) {
 	if err := r.openWriters(); err != nil {
 		return nil, err
 	}
-	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver)
+	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -72,23 +71,6 @@ func (r *run) openWriters() (err error) {
 		return &problem.Problem{Code: problem.PluginMissing, Message: err.Error(), Cause: err}
 	}
 	return nil
-}
-
-// deliver gives plan the delivery class of an output, from the writers' descriptions: no writer is started for it.
-func (r *run) deliver(format, mode string, options map[string]string) (string, error) {
-	d, ok := r.host.Describe(format)
-	if !ok {
-		unknown := &plan.UnknownFormatError{Format: format}
-		for _, known := range r.host.Builtins() {
-			unknown.Known = append(unknown.Known, known.Name)
-		}
-		return "", unknown
-	}
-	class, ok := d.Class(mode, options)
-	if !ok {
-		return "", errors.New("has no mode " + mode)
-	}
-	return string(class), nil
 }
 
 // openLedger opens the pipeline's ledger; that writes nothing. With the lease off it is a ledger of this
@@ -116,7 +98,8 @@ func (r *run) openLedger(ctx context.Context) error {
 }
 
 func (r *run) pluginLog(plugin string, level abi.Level, text string) {
-	r.emit(report.Event{Kind: report.PluginLog, Path: plugin, Message: text})
+	names := map[abi.Level]string{abi.LevelDebug: "debug", abi.LevelInfo: "info", abi.LevelWarn: "warn", abi.LevelError: "error"}
+	r.emit(report.Event{Kind: report.PluginLog, Path: plugin, Level: names[level], Message: text})
 }
 
 // emit fills in what every event has and passes it on.

@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
@@ -31,9 +34,14 @@ func TestExamplesAreValid(t *testing.T) {
 		}
 		files = append(files, file)
 	}
+	module, err := os.ReadFile("../configs/fixedwidth/fixedwidth.wasm")
+	if err != nil {
+		t.Fatalf("%v: `make` builds it", err)
+	}
+	env := func() []string { return []string{fmt.Sprintf("FIXEDWIDTH_SHA256=%x", sha256.Sum256(module))} }
 	e := New(fsops.New(nil), nobody{})
 	for _, file := range files {
-		if _, err := e.Validate(Options{File: file}); err != nil {
+		if _, err := e.Validate(t.Context(), Options{File: file, Options: config.Options{Env: env}}); err != nil {
 			t.Error(err)
 		}
 	}

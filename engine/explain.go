@@ -337,6 +337,10 @@ func (r *run) explainWriter(err error, _ string) *problem.Problem {
 	case e.Kind == writer.Reported && errors.As(err, &reported) && reported.Code == abi.CodeInvalid:
 		p.Code = problem.ConfigInvalid // the writer cannot do what the pipeline asks of it, whatever the rows are
 	}
+	var at *outputError
+	if errors.As(err, &at) && p.Hint == "" {
+		p.Hint = hintLimit(at.target.Plugin, e.Kind)
+	}
 	return p
 }
 

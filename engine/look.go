@@ -12,7 +12,7 @@ import (
 
 // Validate checks a pipeline file as a run would, without reading data or the ledger. Required variables
 // that have no value are given back; they are no mistake of the file.
-func (e *Engine) Validate(o Options) (unset []config.Variable, err error) {
+func (e *Engine) Validate(ctx context.Context, o Options) (unset []config.Variable, err error) {
 	o.AllowUnset = true
 	pipeline, err := config.Load(o.File, o.Options)
 	if err != nil {
@@ -24,7 +24,7 @@ func (e *Engine) Validate(o Options) (unset []config.Variable, err error) {
 	if err := r.openWriters(); err != nil {
 		return nil, err
 	}
-	_, err = plan.Make(pipeline, o.Tasks, r.deliver)
+	_, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
 	return unset, err
 }
 
@@ -62,7 +62,7 @@ const (
 
 // Plan tells what Run would do now with the same options. It changes nothing.
 func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
-	r, err := e.load(o)
+	r, err := e.load(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type run struct {
 // tasks in order. A failed task does not stop those that do not depend on it. What landed is told by
 // events. The error is a problem.List, the worst of which gives the exit code.
 func (e *Engine) Run(ctx context.Context, o Options) error {
-	r, err := e.load(o)
+	r, err := e.load(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/plan"
@@ -22,7 +23,7 @@ type Table struct {
 // Show reads the first rows of every output as any reader of its folder would: all batches that have
 // landed. It changes nothing.
 func (e *Engine) Show(ctx context.Context, o Options, limit int) ([]Table, error) {
-	r, err := e.load(o)
+	r, err := e.load(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +35,10 @@ func (e *Engine) Show(ctx context.Context, o Options, limit int) ([]Table, error
 	var tables []Table
 	for _, t := range r.plan.Tasks {
 		for _, target := range t.Targets {
+			if target.Plugin != nil {
+				r.warn(fmt.Sprintf("task %s, output %s: only the plugin %s knows its format, so its rows cannot be shown", t.Name, target.Name, target.Format))
+				continue
+			}
 			table, err := readTable(ctx, session, t.Name, target, limit)
 			if err != nil {
 				return nil, r.explainShow(&outputError{target: target, err: told(ctx, err)}, t.Name)

@@ -20,6 +20,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
+	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
 // ask does step 5: every writer looks at its output before any input is read, and says what is wrong
@@ -35,14 +36,19 @@ func (b *batch) ask(ctx context.Context) error {
 		for _, p := range answer.Problems {
 			problems = append(problems, b.writerProblem(t, p))
 		}
-		if string(answer.Class) != t.Class {
-			return &outputError{target: t, err: fmt.Errorf("the writer delivers as %s, but is described as %s", answer.Class, t.Class)}
+		if len(answer.Problems) == 0 && string(answer.Class) != t.Class {
+			return &outputError{target: t, err: untrue(t, abi.CallPlan, "it delivers as %s, but is described as %s", answer.Class, t.Class)}
 		}
 	}
 	if len(problems) > 0 {
 		return problems
 	}
 	return nil
+}
+
+// untrue says that a writer's answer is not what is so.
+func untrue(t plan.Target, call abi.Call, format string, args ...any) *writer.Error {
+	return &writer.Error{Plugin: t.Format, Call: string(call), Kind: writer.Output, Message: fmt.Sprintf(format, args...)}
 }
 
 // writerProblem places what a writer says of a field of its output.
@@ -184,13 +190,13 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	result := ledger.Result{Rows: answer.Rows, Files: int64(len(found))}
 	for _, f := range found {
 		if size, ok := reported[f.Name+stagedSuffix]; !ok || size != f.Bytes {
-			return ledger.Result{}, fmt.Errorf("the writer's report does not agree with its staging folder: %s has %d bytes, reported %s", f.Name, f.Bytes, reportedSize(size, ok))
+			return ledger.Result{}, untrue(t, abi.CallStage, "its report does not agree with its staging folder: %s has %d bytes, reported %s", f.Name, f.Bytes, reportedSize(size, ok))
 		}
 		result.Claims = append(result.Claims, f.Name)
 		result.Bytes += f.Bytes
 	}
 	if len(found) != len(reported) {
-		return ledger.Result{}, fmt.Errorf("the writer reported %d files, its staging folder holds %d", len(reported), len(found))
+		return ledger.Result{}, untrue(t, abi.CallStage, "it reported %d files, its staging folder holds %d", len(reported), len(found))
 	}
 	return result, nil
 }

@@ -16,7 +16,7 @@ import (
 func (a *app) validateCommand() *cobra.Command {
 	return a.pipelineCommand("validate -c FILE", "Check a pipeline file; nothing is read but the file, nothing is written", nil,
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
-			unset, err := e.Validate(o)
+			unset, err := e.Validate(cmd.Context(), o)
 			if err != nil {
 				return err
 			}

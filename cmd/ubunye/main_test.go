@@ -7,8 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ubunye-io/ubunye/engine/problem"
 )
@@ -33,7 +35,12 @@ func TestMain(m *testing.M) {
 func TestASignalThatIsSentTwiceIsOneWishToStop(t *testing.T) {
 	for first, exit := range map[syscall.Signal]string{syscall.SIGINT: "130", syscall.SIGTERM: "143", syscall.SIGHUP: "143"} {
 		for _, second := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-			cmd := exec.Command(os.Args[0])
+			if signal.Ignored(first) {
+				continue // under nohup, and then it stays ignored
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, os.Args[0])
 			cmd.Env = append(os.Environ(), asStopped+"=1")
 			in, err := cmd.StdinPipe()
 			if err != nil {

@@ -30,6 +30,8 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 		}
 	}
 	l.ledger(s.sub("ledger"), p)
+	s.each("plugins", func(name string, in section) { p.Plugins = append(p.Plugins, l.plugin(name, in)) })
+	l.plugins = p.Plugins
 	l.batch(s, p, vars.scope)
 	s.each("tasks", func(name string, in section) { p.Tasks = append(p.Tasks, l.task(name, in)) })
 	l.checkFolders(p)
@@ -137,6 +139,7 @@ func (l *loader) output(name string, s section) Output {
 		PartitionBy: s.texts("partition_by"), SortBy: s.texts("sort_by"), Options: s.options("options"),
 		SuccessFile: s.on("success_file"), TargetFileSize: s.number("target_file_size"),
 		Pos: s.pos, FormatPos: s.where("format"), ModePos: s.where("mode"), PathPos: s.where("path")}
+	l.pickWriter(&o, s)
 	if n := s.n.get("path"); n != nil && !n.bad && !n.open && strings.ContainsAny(n.text, "*?[") {
 		l.at(n, s.at+".path: an output is a folder, not a glob", "write the folder without *, ? and [")
 		o.Path = ""

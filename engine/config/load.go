@@ -41,6 +41,7 @@ type loader struct {
 	dir      string // absolute folder of file
 	opts     Options
 	env      map[string]string
+	plugins  []Plugin // once they are decoded
 	problems problem.List
 }
 

@@ -20,8 +20,9 @@ type Pipeline struct {
 	Profile    string // empty: none
 	Engine     Engine
 	Ledger     Ledger
-	Durability string // "safe" or "fast"
-	Parallel   int    // tasks side by side
+	Durability string   // "safe" or "fast"
+	Parallel   int      // tasks side by side
+	Plugins    []Plugin // in the order of the file
 	Variables  []Variable
 	Batch      []string // variables that make the batch; nil: all that have a value
 	Tasks      []Task   // in the order of the file
@@ -46,6 +47,20 @@ type Ledger struct {
 	Heartbeat time.Duration
 	Timeout   time.Duration // at least six heartbeats
 	Pos       problem.Pos   // of the path; zero when it was not set in the file
+}
+
+// Plugin is a writer that is a file.
+type Plugin struct {
+	Name    string        `json:"-"`
+	Path    string        `json:"-"`      // absolute
+	SHA256  string        `json:"sha256"` // 64 lower-case hexadecimal digits
+	Writer  string        `json:"writer,omitempty"`
+	Memory  int64         `json:"-"` // bytes
+	Timeout time.Duration `json:"-"`
+	Files   bool          `json:"-"` // it may make files of its own
+	Pos     problem.Pos   `json:"-"`
+	PathPos problem.Pos   `json:"-"`
+	SHAPos  problem.Pos   `json:"-"`
 }
 
 // Variable is a declared variable and its value.
@@ -107,8 +122,9 @@ type Output struct {
 	Name           string            `json:"name"`
 	From           string            `json:"from"` // a step or input of the task
 	Format         string            `json:"format"`
-	Path           string            `json:"-"`    // absolute
-	Written        string            `json:"path"` // the rendered path as written
+	Plugin         *Plugin           `json:"plugin,omitempty"` // nil: the writer is built in
+	Path           string            `json:"-"`                // absolute
+	Written        string            `json:"path"`             // the rendered path as written
 	Mode           string            `json:"mode"`
 	PartitionBy    []string          `json:"partition_by,omitempty"`
 	SortBy         []string          `json:"sort_by,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,8 @@ func TestPipeline(t *testing.T) {
 			{Name: "dtf", Type: TypeDate, SQLType: "DATE", Value: "2026-01-02", Set: true, Pos: at(5, 3)},
 			{Name: "region", Type: TypeText, SQLType: "VARCHAR", Value: "eu", Set: true, Pos: at(6, 3)},
 		},
+		Plugins: []Plugin{{Name: "excel", Path: filepath.Join(dir, "plugins/excel.wasm"), SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+			Writer: "xlsx", Memory: 64 << 20, Timeout: 90 * time.Second, Files: true, Pos: at(46, 3), PathPos: at(46, 17), SHAPos: at(46, 45)}},
 		Batch: []string{"dt", "region"},
 		Tasks: []Task{{
 			Name: "clean_orders", Pos: at(21, 3),
@@ -104,6 +107,30 @@ func compare(t *testing.T, at string, got, want reflect.Value) {
 		}
 	case !reflect.DeepEqual(got.Interface(), want.Interface()):
 		t.Errorf("%s\n got %#v\nwant %#v", at, got.Interface(), want.Interface())
+	}
+}
+
+// An output whose format is a plugin's name has that plugin, also if a built-in writer or a later version's has the
+// name. Which module it is belongs to the configuration; where it lies and its limits do not.
+func TestPluginsOfOutputs(t *testing.T) {
+	const hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	const text = "name: sales\nplugins: {parquet: {path: %s, sha256: " + hash + ", memory: %s}, delta: {path: d.wasm, sha256: " + hash + "}}\n" +
+		"tasks: {t: {inputs: {a: {format: csv, path: a.csv}}, outputs: {a: {format: parquet, path: out}, b: {format: delta, path: b, from: a}, c: {format: csv, path: c, from: a}}}}\n"
+	var configs [2]string
+	for i, values := range [][]any{{"p.wasm", "256MiB"}, {"q.wasm", "1GiB"}} {
+		p, err := loadText(t, fmt.Sprintf(text, values...), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := p.Tasks[0].Outputs
+		if o[0].Plugin == nil || o[0].Plugin.Path != filepath.Join(p.Dir, values[0].(string)) || o[0].Plugin.Timeout != 10*time.Minute ||
+			o[1].Plugin == nil || o[1].Plugin.Name != "delta" || o[2].Plugin != nil {
+			t.Fatalf("plugins %+v, %+v, %+v", o[0].Plugin, o[1].Plugin, o[2].Plugin)
+		}
+		configs[i] = string(p.Tasks[0].Config)
+	}
+	if configs[0] != configs[1] || !strings.Contains(configs[0], `"format":"parquet","plugin":{"sha256":"`+hash+`"}`) {
+		t.Errorf("configurations\n%s\n%s", configs[0], configs[1])
 	}
 }
 

@@ -84,10 +84,6 @@ func (f *Field) read(text string) (s scalar, message, hint string) {
 			message, hint = quote(text)+" is not a time with its unit", "write it as "+f.sample()
 		}
 		s.duration = d
-	case Text:
-		if slices.Contains(f.LaterOf, text) {
-			message = text + " is not in this version"
-		}
 	}
 	return s, message, hint
 }

@@ -17,7 +17,8 @@ func declare() *Field {
 			Doc: "How many tasks run side by side."},
 		later("state", "Run state and recovery."),
 		later("connections", "Databases."),
-		later("plugins", "Writers of one's own."),
+		{Name: "plugins", Kind: Map, Keys: Name, Constant: true, Elem: pluginField(), Example: "{excel: {path: excel.wasm, sha256: 9f86d081…}}",
+			Doc: "Writers that are files. An output names one as its format; a name of a built-in writer replaces that one."},
 		{Name: "tasks", Kind: Map, Keys: Name, Required: true, Elem: taskField(), Example: "{clean_orders: {inputs: …, transform: …, outputs: …}}",
 			Doc: "What is read, transformed and written. Tasks run in the order of the file."},
 	}
@@ -66,6 +67,24 @@ func ledgerField() *Field {
 			Doc: "How often a run shows that it is alive."},
 		{Name: "timeout", Kind: Duration, Default: "15m", Setting: true,
 			Doc: "After this long without a heartbeat a run is taken for dead; at least six heartbeats."},
+	}}
+}
+
+func pluginField() *Field {
+	return &Field{Kind: Object, Fields: []*Field{
+		{Name: "path", Kind: Path, Required: true, Example: "excel.wasm", Doc: "The WebAssembly module."},
+		{Name: "sha256", Kind: Text, Example: "9f86d081…",
+			Doc: "The module's SHA-256 in hexadecimal; a file with other contents is refused. Required: validate says what to write."},
+		{Name: "writer", Kind: Text, Example: "excel", Doc: "Which of the module's writers. Without it: the only one, or the one of the plugin's name."},
+		{Name: "memory", Kind: Bytes, Default: "256MiB", Doc: "Most memory that the module may have."},
+		{Name: "timeout", Kind: Duration, Default: "10m",
+			Doc: "Most time that the module may take to stage an output, and, up to 30s, to look at it before. What the engine does for it meanwhile does not count."},
+		{Name: "allow", Kind: Object, Example: "{files: true}", Doc: "What the module may ask for beside relations.", Fields: []*Field{
+			{Name: "files", Kind: Bool, Default: "false", Doc: "Files of its own making, in staging."},
+			later("table", "Files of the output's target."),
+			later("sql", "A database."),
+			later("http", "Hosts of the network."),
+		}},
 	}}
 }
 

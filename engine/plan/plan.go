@@ -31,7 +31,7 @@ type Target struct {
 }
 
 // Deliver gives the delivery class of an output, from the descriptions of the writer plugins. It returns
-// an *UnknownFormatError for a format without a writer; any other error says in a few words why the writer does not
+// an *UnknownFormatError for a format without a writer, a *problem.Problem for a writer that cannot be used; any other error says in a few words why the writer does not
 // take the mode or the options, as "has no mode merge".
 type Deliver func(format, mode string, options map[string]string) (class string, err error)
 
@@ -95,12 +95,19 @@ func unknownTasks(p *config.Pipeline, tasks []string) problem.List {
 func classify(o config.Output, deliver Deliver) (string, *problem.Problem) {
 	class, err := deliver(o.Format, o.Mode, o.Options)
 	var unknown *UnknownFormatError
+	var known *problem.Problem
 	switch {
 	case err == nil:
 		return class, nil
 	case errors.As(err, &unknown):
 		return "", &problem.Problem{Code: problem.PluginMissing, Pos: o.FormatPos, Cause: err,
 			Message: unknown.Error(), Hint: config.DidYouMean(o.Format, unknown.Known)}
+	case errors.As(err, &known):
+		p := *known
+		if p.Pos == (problem.Pos{}) {
+			p.Pos = o.FormatPos
+		}
+		return "", &p
 	}
 	return "", &problem.Problem{Code: problem.ConfigInvalid, Pos: o.ModePos, Cause: err,
 		Message: fmt.Sprintf("the writer for %s %s", o.Format, err)}

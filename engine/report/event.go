@@ -37,6 +37,7 @@ type Event struct {
 	Path     string           `json:"path,omitempty"`
 	Class    string           `json:"class,omitempty"`  // delivery class
 	Reason   problem.Code     `json:"reason,omitempty"` // of a problem
+	Level    string           `json:"level,omitempty"`  // of a plugin's log: debug, info, warn or error
 	Message  string           `json:"message,omitempty"`
 	Rows     *int64           `json:"rows,omitempty"`
 	Bytes    *int64           `json:"bytes,omitempty"`

@@ -25,6 +25,9 @@ func (p *Plain) Report(e Event) {
 	case Warning:
 		fmt.Fprintln(p.Err, "warning: "+e.Message)
 	case PluginLog:
+		if e.Level == "debug" {
+			break // for the plugin's author, who takes --json
+		}
 		fmt.Fprintf(p.Err, "%s says: %s\n", e.Path, e.Message)
 	}
 	if p.Quiet {

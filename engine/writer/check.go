@@ -31,6 +31,14 @@ func checkDescribe(a abi.DescribeAnswer) error {
 				return fmt.Errorf("the writer %s: %w", d.Name, err)
 			}
 		}
+		for _, c := range d.Capabilities {
+			if c == "" || string(c) != line(string(c)) {
+				return fmt.Errorf("the writer %s: %q is no name of a capability", d.Name, c)
+			}
+		}
+		if _, err := Options(*d); err != nil {
+			return fmt.Errorf("the writer %s: %w", d.Name, err)
+		}
 		d.Version, d.Doc = line(d.Version), line(d.Doc)
 	}
 	return nil
@@ -43,6 +51,11 @@ func checkMode(m abi.Mode) error {
 	classes := []abi.Class{m.Class}
 	for _, e := range m.Exceptions {
 		classes = append(classes, e.Class)
+		for option, value := range e.Options {
+			if option == "" || option != line(option) || value != line(value) {
+				return fmt.Errorf("mode %s has an exception for %q, which is no option", m.Name, option)
+			}
+		}
 	}
 	for _, c := range classes {
 		if !isClass(c) {
@@ -56,9 +69,15 @@ func isClass(c abi.Class) bool {
 	return slices.Contains([]abi.Class{abi.ClassClaims, abi.ClassOnce, abi.ClassReplaces, abi.ClassNamed}, c)
 }
 
+// maxProblems is how many problems a plugin may have with one output: they are lines for a person.
+const maxProblems = 100
+
 // checkPlan does so for the answer to plan.
 func checkPlan(a *abi.PlanAnswer) error {
 	a.Will = line(a.Will)
+	if len(a.Problems) > maxProblems {
+		return fmt.Errorf("it has %d problems; at most %d are told", len(a.Problems), maxProblems)
+	}
 	for i := range a.Problems {
 		p := &a.Problems[i]
 		p.Field, p.Message, p.Hint = line(p.Field), line(p.Message), line(p.Hint)

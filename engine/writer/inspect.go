@@ -12,29 +12,41 @@ import (
 	"github.com/ubunye-io/ubunye/engine/writer/internal/bundle"
 )
 
-// Inspect returns the description of a module's writer. For a built-in it runs nothing; a file is asked
-// once, then its answer is kept in the cache, by digest. Errors are of type *Error.
-func (h *Host) Inspect(ctx context.Context, m Module, l Limits) (abi.Description, error) {
+// Inspection is what is known of a module without giving it anything to write.
+type Inspection struct {
+	SHA256  string // hexadecimal
+	Size    int64  // bytes
+	Writers []abi.Description
+}
+
+// Inspect says what a module is. For a built-in it runs nothing, and has that writer alone; a file is
+// asked once, then its answer is kept in the cache, by digest. Errors are of type *Error.
+func (h *Host) Inspect(ctx context.Context, m Module, l Limits) (Inspection, error) {
 	if m.Path == "" {
-		d, ok := h.Describe(m.Name)
+		b, d, ok := h.index.Writer(m.Name)
 		if !ok {
-			return d, noBuiltin(m)
+			return Inspection{}, noBuiltin(m)
 		}
-		return d, nil
+		return Inspection{SHA256: b.SHA256, Size: int64(b.Size), Writers: []abi.Description{d}}, nil
 	}
-	_, digest, e := readModule(m)
+	wasm, digest, e := readModule(m)
 	if e != nil {
 		e.Plugin = m.Name
-		return abi.Description{}, e
+		return Inspection{}, e
 	}
 	answer, kept := h.keptDescription(digest)
 	if !kept {
 		var err error
 		if answer, err = h.askDescription(ctx, m, l, digest); err != nil {
-			return abi.Description{}, err
+			return Inspection{}, err
 		}
 	}
-	d, err := chooseWriter(answer, m.Name)
+	return Inspection{SHA256: digest, Size: int64(len(wasm)), Writers: answer.Writers}, nil
+}
+
+// Choose picks the writer that m means.
+func (i Inspection) Choose(m Module) (abi.Description, error) {
+	d, err := chooseWriter(i.Writers, m)
 	if err != nil {
 		return d, &Error{Plugin: m.Name, Call: string(abi.CallDescribe), Kind: Incompatible, Message: err.Error()}
 	}

@@ -55,11 +55,18 @@ func TestInspectAsksOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d, err := newHost(t, writer.Config{CacheDir: dir, Child: c.child}).Inspect(t.Context(), m, small)
+		found, err := newHost(t, writer.Config{CacheDir: dir, Child: c.child}).Inspect(t.Context(), m, small)
 		if (err == nil) != c.ok {
 			t.Fatalf("%s: %v", c.what, err)
 		}
-		if class, ok := d.Class("append", nil); c.ok && (d.Name != "hostile" || class != abi.ClassClaims || !ok) {
+		if !c.ok {
+			continue
+		}
+		d, err := found.Choose(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if class, ok := d.Class("append", nil); d.Name != "hostile" || class != abi.ClassClaims || !ok {
 			t.Fatalf("%s: %+v", c.what, d)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,7 +134,7 @@ func (s *Session) findWriter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := chooseWriter(d, s.module.Name)
+	found, err := chooseWriter(d.Writers, s.module)
 	if err != nil {
 		return s.fail(&Error{Call: string(abi.CallDescribe), Kind: Incompatible, Message: err.Error()})
 	}
@@ -141,16 +142,21 @@ func (s *Session) findWriter(ctx context.Context) error {
 	return nil
 }
 
-// chooseWriter picks the only writer of a module, or the one of that name.
-func chooseWriter(d abi.DescribeAnswer, name string) (abi.Description, error) {
+// chooseWriter picks the writer that a module is to be: the one that is asked for; else the only one, or the one
+// of the plugin's name.
+func chooseWriter(writers []abi.Description, m Module) (abi.Description, error) {
 	var names []string
-	for _, w := range d.Writers {
-		if w.Name == name || len(d.Writers) == 1 {
+	for _, w := range writers {
+		if m.Writer == w.Name || m.Writer == "" && (m.Name == w.Name || len(writers) == 1) {
 			return w, nil
 		}
 		names = append(names, w.Name)
 	}
-	return abi.Description{}, fmt.Errorf("the module has the writers %q and none named %q", names, name)
+	wanted := m.Writer
+	if wanted == "" {
+		wanted = m.Name
+	}
+	return abi.Description{}, fmt.Errorf("the module has no writer %q; it has %s", wanted, strings.Join(names, ", "))
 }
 
 // call runs one call of the module. done reads the answer. ops may be nil.

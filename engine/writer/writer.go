@@ -58,6 +58,7 @@ type Module struct {
 	Name   string // as the pipeline names it; it is in every message
 	Path   string // absolute path of the module; empty: the built-in of that name
 	SHA256 string // hexadecimal; a file with other contents is refused. Empty: not checked
+	Writer string // which of the writers of a file; empty: the only one, or the one of the name
 }
 
 // Limits bound a session; a zero is the default.

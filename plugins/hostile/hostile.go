@@ -2,7 +2,11 @@
 // does. They are assembled here, byte by byte, so that nothing of a compiler's stands between.
 package hostile
 
-import "github.com/ubunye-io/ubunye/engine/abi"
+import (
+	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/abi"
+)
 
 // Answers of a module that behaves.
 const (
@@ -176,12 +180,15 @@ func liars() map[string]recipe {
 	}
 	encodeWord, encode := operation(string(abi.OpEncode), `{"relation":"clean","format":"parquet"}`)
 	createWord, create := operation(string(abi.OpFileCreate), `{"extension":"txt"}`)
+	wantsTable := strings.Replace(describeAnswer, `["relation"]`, `["relation","table"]`, 1)
 	reason := `{"code":"error","message":"no \u001b[1mgood\u001b[0m today\nat all","hint":"try tomorrow"}`
 	return map[string]recipe{
 		"no-json":         say("I am fine, thank you"),
 		"silent":          {plan: number(0), stage: number(0)},
 		"fails-silent":    {plan: number(42)},
 		"unknown-class":   say(`{"class":"excellent","target":"/lake","will":"x"}`),
+		"complains":       say(`{"problems":[` + strings.Repeat(`{"message":"x"},`, 100) + `{"message":"x"}]}`),
+		"other-class":     say(`{"class":"once","target":"/lake","will":"x"}`),
 		"unknown-field":   say(`{"class":"claims","target":"/lake","will":"x","bonus":1}`),
 		"two-answers":     say(planAnswer + planAnswer),
 		"ghost-file":      say(`{"files":[{"name":"../../etc/passwd","rows":1,"bytes":1}],"rows":1}`),
@@ -192,10 +199,12 @@ func liars() map[string]recipe {
 		"asks-nonsense":   do("relation.destroy", "{}"),
 		"asks-path":       do(string(abi.OpFileCreate), `{"extension":"../x"}`),
 		"hides-file":      {word: encodeWord, stage: code(encode, drop, respond(atStage, stageAnswer))},
+		"takes-file":      {word: createWord, stage: code(create, handOn())},
 		"leaves-open":     {word: createWord, stage: code(create, drop, respond(atStage, stageAnswer))},
 		"swallows":        {word: encodeWord, stage: code(encode, drop, respond(atStage, stageAnswer))},
 		"unknown-cursor":  {stage: code(call(fnRowsNext, 77, atBuffer, 100), handOn())},
 		"unknown-file":    {stage: code(call(fnFileWrite, 77, atBuffer, 100), handOn())},
+		"wants-table":     {word: wantsTable, describe: respond(atWord, wantsTable)},
 		"describes-other": {describe: code(call(fnRespond, atPlan, int32(len(planAnswer))), number(0))},
 	}
 }

@@ -54,12 +54,13 @@ func (r remote) Derive(req abi.DeriveRequest) (string, error) {
 	return a.Relation, err
 }
 
-func (r remote) Rows(req abi.RowsRequest) (Rows, error) {
+func (r remote) Rows(req abi.RowsRequest) (*Rows, error) {
 	a, err := ask[abi.RowsAnswer](r, abi.OpRows, req)
 	if err != nil {
 		return nil, err
 	}
-	return &rows{t: r.t, cursor: a.Cursor, buffer: make([]byte, 64<<10)}, nil
+	c := &cursor{t: r.t, number: a.Cursor, buffer: make([]byte, 64<<10)}
+	return NewRows(c.next), nil
 }
 
 func (r remote) CreateFile(req abi.FileCreateRequest) (File, error) {
@@ -72,19 +73,19 @@ func (r remote) CreateFile(req abi.FileCreateRequest) (File, error) {
 
 func (r remote) Log(level abi.Level, text string) { r.t.log(level, text) }
 
-type rows struct {
+type cursor struct {
 	t      transport
-	cursor int32
+	number int32
 	buffer []byte
 	done   bool
 }
 
-func (r *rows) Next() (message []byte, err error) {
-	if r.done {
+func (c *cursor) next() (message []byte, err error) {
+	if c.done {
 		return nil, io.EOF
 	}
-	message, r.buffer, err = r.t.rowsNext(r.cursor, r.buffer)
-	r.done = err != nil
+	message, c.buffer, err = c.t.rowsNext(c.number, c.buffer)
+	c.done = err != nil
 	return message, err
 }
 

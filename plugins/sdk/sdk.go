@@ -40,17 +40,11 @@ type Host interface {
 	// Derive makes a relation of a SELECT over others.
 	Derive(req abi.DeriveRequest) (relation string, err error)
 	// Rows opens a relation's rows, for formats that the engine has no encoder for.
-	Rows(req abi.RowsRequest) (Rows, error)
+	Rows(req abi.RowsRequest) (*Rows, error)
 	// CreateFile makes a new staged file. It needs the capability "files".
 	CreateFile(req abi.FileCreateRequest) (File, error)
 	// Log says a line to the person who runs the pipeline.
 	Log(level abi.Level, text string)
-}
-
-// Rows gives a relation's rows as Arrow IPC messages: the schema first, then record batches.
-type Rows interface {
-	// Next returns a message, valid until the next call, or io.EOF.
-	Next() ([]byte, error)
 }
 
 // File is a staged file being written.

@@ -108,11 +108,11 @@ func TestHostSpeaksTheContract(t *testing.T) {
 	if len(columns) != 1 || columns[0].Type != "BIGINT" || count != 3 || files[0].Bytes != 4 || derived != "d" || file.Name() != "f" {
 		t.Fatal(columns, count, files, derived, file.Name())
 	}
-	if m, err := rows.Next(); err != nil || len(m) != 1 {
+	if m, err := rows.Message(); err != nil || len(m) != 1 {
 		t.Fatal(m, err)
 	}
 	for range 2 { // the end stays the end
-		if _, err := rows.Next(); err != io.EOF {
+		if _, err := rows.Message(); err != io.EOF {
 			t.Fatal(err)
 		}
 	}

@@ -74,7 +74,7 @@ func (guest) Stage(h sdk.Host, req abi.StageRequest) (abi.StageAnswer, error) {
 		return abi.StageAnswer{}, err
 	}
 	for {
-		message, err := rows.Next()
+		message, err := rows.Message()
 		if errors.Is(err, io.EOF) {
 			break
 		}

@@ -23,12 +23,15 @@ type Host struct {
 	Logged  []string
 }
 
-// Relation is what a Host knows of a relation.
+// Relation is what a Host knows of a relation. Table makes one that has rows.
 type Relation struct {
 	Columns  []abi.Column
 	Rows     int64
 	Messages [][]byte         // Arrow IPC messages, for Rows
 	Files    []abi.StagedFile // what Encode answers; nil: one file with all rows
+
+	fields  []sdk.Field // of a Table
+	batches [][][]any
 }
 
 // File is a file that a writer made.
@@ -109,20 +112,25 @@ func (h *Host) Derive(req abi.DeriveRequest) (string, error) {
 }
 
 // Rows upholds sdk.Host.
-func (h *Host) Rows(req abi.RowsRequest) (sdk.Rows, error) {
+func (h *Host) Rows(req abi.RowsRequest) (*sdk.Rows, error) {
 	r, err := h.find(abi.OpRows, req.Relation)
-	return &rows{left: r.Messages}, err
-}
-
-type rows struct{ left [][]byte }
-
-func (r *rows) Next() ([]byte, error) {
-	if len(r.left) == 0 {
-		return nil, io.EOF
+	if err != nil {
+		return nil, err
 	}
-	m := r.left[0]
-	r.left = r.left[1:]
-	return m, nil
+	if r.fields != nil && len(req.Columns) > 0 {
+		if r, err = r.choose(req.Columns); err != nil {
+			return nil, err
+		}
+	}
+	left := r.Messages
+	return sdk.NewRows(func() ([]byte, error) {
+		if len(left) == 0 {
+			return nil, io.EOF
+		}
+		m := left[0]
+		left = left[1:]
+		return m, nil
+	}), nil
 }
 
 // CreateFile upholds sdk.Host.

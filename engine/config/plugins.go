@@ -1,0 +1,78 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// mostMemory is what a WebAssembly memory can have.
+const mostMemory = 4 << 30
+
+// plugin reads the declaration of one plugin.
+func (l *loader) plugin(name string, s section) Plugin {
+	p := Plugin{Name: name, Path: s.path("path"), SHA256: strings.ToLower(s.text("sha256")), Writer: s.text("writer"), Memory: s.number("memory"),
+		Timeout: s.duration("timeout"), Files: s.sub("allow").on("files"), Pos: s.pos, PathPos: s.where("path"), SHAPos: s.where("sha256")}
+	if n := s.n.get("memory"); n != nil && !n.bad && p.Memory > mostMemory {
+		l.at(n, s.at+".memory: "+n.text+" is more than a WebAssembly module can have", "4GiB is the most")
+	}
+	switch n := s.n.get("sha256"); {
+	case n == nil:
+		l.unpinned(p, s)
+	case !n.bad && !digest.MatchString(p.SHA256):
+		l.at(n, s.at+".sha256: "+quote(n.text)+" is no SHA-256 in hexadecimal, which has 64 digits", l.pin(p.Path))
+	}
+	return p
+}
+
+// unpinned reports a plugin without a digest, and says which one to write.
+func (l *loader) unpinned(p Plugin, s section) {
+	n := s.n.get("path")
+	if s.bad() || n == nil || n.bad {
+		return
+	}
+	if _, err := sum(p.Path); err != nil {
+		l.at(n, s.at+".path: "+n.text+" cannot be read: "+reason(err), "paths are relative to the pipeline file")
+		return
+	}
+	l.add(s.pos, s.at+" has no sha256: what a plugin decides is trusted with the data, so the file must be the one that was meant", l.pin(p.Path))
+}
+
+// pin is the hint that gives the digest of the file that is there; empty: there is none.
+func (l *loader) pin(path string) string {
+	if d, err := sum(path); err == nil {
+		return "for the file that is there now, write sha256: " + d
+	}
+	return ""
+}
+
+// sum is the SHA-256 of a file.
+func sum(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// pickWriter finds the plugin that an output names; a format that no plugin has is a built-in's.
+func (l *loader) pickWriter(o *Output, s section) {
+	if at := slices.IndexFunc(l.plugins, func(p Plugin) bool { return p.Name == o.Format }); at >= 0 {
+		o.Plugin = &l.plugins[at]
+		return
+	}
+	if n := s.n.get("format"); n != nil && slices.Contains(s.f.member("format").LaterOf, n.text) {
+		l.at(n, s.at+".format: "+n.text+" is not in this version", "")
+	}
+}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/writer"
+)
+
+// PluginInfo is a writer and the module that holds it.
+type PluginInfo struct {
+	Name         string           `json:"name"` // a format of outputs; of a file that no pipeline names, the writer's own
+	Version      string           `json:"version"`
+	Doc          string           `json:"doc,omitempty"`
+	File         string           `json:"file,omitempty"` // as the person or the pipeline names it; empty: built in
+	SHA256       string           `json:"sha256"`         // of the module
+	Size         int64            `json:"size"`           // bytes of the module
+	ABI          int              `json:"abi"`
+	Capabilities []abi.Capability `json:"capabilities"`
+	Modes        []abi.Mode       `json:"modes"`
+	Options      []writer.Option  `json:"options"`
+	Schema       json.RawMessage  `json:"options_schema,omitempty"`
+	Refused      string           `json:"refused,omitempty"` // why a pipeline of this version cannot use it
+}
+
+// Plugins lists the built-in writers and, if o names a pipeline file, the plugins of that pipeline; those that cannot
+// be used are the error, a problem.List, and the others are listed all the same.
+func (e *Engine) Plugins(ctx context.Context, o Options) ([]PluginInfo, error) {
+	r, err := e.writers(o)
+	if err != nil {
+		return nil, err
+	}
+	var all []PluginInfo
+	var problems problem.List
+	for _, d := range r.host.Builtins() {
+		if r.plugin(d.Name) != nil {
+			continue // it is replaced
+		}
+		info, err := r.inspect(ctx, writer.Module{Name: d.Name}, writer.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, info...)
+	}
+	for _, p := range r.config.Plugins {
+		module, limits := r.module(p.Name)
+		info, err := r.inspect(ctx, module, limits)
+		if err != nil {
+			problems = append(problems, r.explainLook(ctx, err, p))
+		}
+		all = append(all, info...)
+	}
+	if len(problems) > 0 {
+		return all, problems
+	}
+	return all, nil
+}
+
+// InspectPlugin tells what a writer is: a plugin of the pipeline if o names one, a built-in, or a file, of which every
+// writer is told. Nothing is given to it to write.
+func (e *Engine) InspectPlugin(ctx context.Context, name string, o Options) ([]PluginInfo, error) {
+	r, err := e.writers(o)
+	if err != nil {
+		return nil, err
+	}
+	if p := r.plugin(name); p != nil {
+		module, limits := r.module(name)
+		info, err := r.inspect(ctx, module, limits)
+		if err != nil {
+			return nil, r.explainLook(ctx, err, *p)
+		}
+		return info, nil
+	}
+	if _, ok := r.host.Describe(name); ok {
+		return r.inspect(ctx, writer.Module{Name: name}, writer.Limits{})
+	}
+	if _, err := os.Stat(name); err != nil && !strings.ContainsAny(name, `./\`) {
+		return nil, &problem.Problem{Code: problem.PluginMissing, Message: fmt.Sprintf("there is no writer %q and no file of that name", name), Hint: config.DidYouMean(name, r.writerNames())}
+	}
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := r.inspect(ctx, writer.Module{Name: filepath.Base(name), Path: path}, writer.Limits{})
+	if err != nil {
+		return nil, r.explainLook(ctx, err, config.Plugin{})
+	}
+	for i := range info {
+		info[i].File = name
+	}
+	return info, nil
+}
+
+// explainLook is explainInspect for somebody who only looks: there was nothing to be read or written.
+func (r *run) explainLook(ctx context.Context, err error, p config.Plugin) *problem.Problem {
+	found := r.explainInspect(told(ctx, err), p)
+	found.Data = ""
+	return found
+}
+
+// writers opens the writers, and reads the pipeline file if one is named.
+func (e *Engine) writers(o Options) (*run, error) {
+	r := &run{Engine: e, options: o, config: &config.Pipeline{}}
+	if o.File != "" {
+		o.AllowUnset = true
+		pipeline, err := config.Load(o.File, o.Options)
+		if err != nil {
+			return nil, err
+		}
+		r.config = pipeline
+	}
+	return r, r.openWriters()
+}
+
+// inspect tells of the writer that a module is to be; of a file that no pipeline names, of each.
+func (r *run) inspect(ctx context.Context, m writer.Module, l writer.Limits) ([]PluginInfo, error) {
+	found, err := r.host.Inspect(ctx, m, l)
+	if err != nil {
+		return nil, err
+	}
+	p := r.plugin(m.Name)
+	if m.Path != "" && p != nil {
+		d, err := found.Choose(m)
+		if err != nil {
+			return nil, err
+		}
+		found.Writers = []abi.Description{d}
+	}
+	var all []PluginInfo
+	for _, d := range found.Writers {
+		options, err := writer.Options(d)
+		if err != nil {
+			return nil, err
+		}
+		info := PluginInfo{Name: d.Name, Version: d.Version, Doc: d.Doc, SHA256: found.SHA256, Size: found.Size, ABI: d.ABI,
+			Capabilities: d.Capabilities, Modes: d.Modes, Options: options, Schema: d.Options}
+		if m.Path != "" {
+			if p != nil {
+				info.Name, info.File = p.Name, p.Path
+			}
+			info.Refused = refusal(d)
+		}
+		all = append(all, info)
+	}
+	return all, nil
+}
+
+// refusal says why no mode of a plugin could be used; empty: one can.
+func refusal(d abi.Description) string {
+	p := config.Plugin{Name: d.Name}
+	var why error
+	usable := slices.ContainsFunc(d.Modes, func(m abi.Mode) bool {
+		_, err := unpinned(p, d, m.Class)
+		if why == nil {
+			why = err
+		}
+		return err == nil
+	})
+	if usable {
+		return ""
+	}
+	return why.Error()
+}
