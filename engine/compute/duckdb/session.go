@@ -1,8 +1,8 @@
 // Package duckdb computes with an embedded DuckDB: one in-memory database a session.
 //
-// Reading the source: session.go opens and closes, input.go, csv.go and parquet.go open inputs, gate.go and
-// prepare.go turn SQL steps into relations, encode.go writes files, rows.go hands out rows, blame.go finds out after a
-// failure which file, line or step was the cause.
+// Reading the source: session.go opens and closes, input.go, csv.go, json.go and parquet.go open inputs, gate.go and
+// prepare.go turn SQL steps into relations, encode.go writes files (encodecsv.go, encodejson.go and encodeparquet.go what differs),
+// rows.go hands out rows, blame.go finds out after a failure which file, line or step was the cause.
 package duckdb
 
 import (
