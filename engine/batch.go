@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -17,6 +18,8 @@ type batch struct {
 	task     plan.Task
 	lease    *ledger.Lease
 	session  compute.Session
+	targets  []plan.Target                    // those of task.Targets that are written
+	skipped  map[string]string                // the folders of the others, by output
 	writers  map[string]*writer.Session       // by output
 	inputs   json.RawMessage                  // what was read, by input
 	pinned   map[string][]compute.File        // the files of it, by input
@@ -26,12 +29,16 @@ type batch struct {
 }
 
 // execute is the path of one batch, a call a step; steps 1 to 4 were done for the whole run. Whatever
-// fails before the commit leaves nothing to be seen: the staging is dropped and the batch given back.
-// From the commit on the batch is this run's and only forward leads out, so a wish to stop no longer counts.
+// fails before the target commits leaves nothing to be seen: the staging is dropped and the batch given
+// back. From there on only forward leads out, so a wish to stop no longer counts; what fails between a
+// target's own commit and that of the batch is kept, and said.
 func (b *batch) execute(ctx context.Context) error {
 	defer b.close()
 	if err := b.prepare(ctx); err != nil {
 		return b.giveUp(ctx, err)
+	}
+	if len(b.targets) == 0 {
+		return b.lease.Release(context.WithoutCancel(ctx)) // every output stays as it is
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := b.commit(ctx); err != nil {
@@ -50,6 +57,9 @@ func (b *batch) prepare(ctx context.Context) error {
 	}
 	if err := b.ask(ctx); err != nil { // 5
 		return err
+	}
+	if len(b.targets) == 0 {
+		return context.Cause(ctx)
 	}
 	if err := b.read(ctx); err != nil { // 6
 		return err
@@ -70,6 +80,9 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 	b.close() // nobody may write into the staging that is dropped now
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 	defer stop()
+	if kept := b.lease.Replaced(); len(kept) > 0 {
+		cause = &keptError{kept: kept, err: cause}
+	}
 	if err := b.lease.Fail(ctx, cause.Error()); err != nil {
 		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
 	}
@@ -104,13 +117,22 @@ func (b *batch) start(ctx context.Context) error {
 	return nil
 }
 
-// commit does step 9: the one save after which the batch is this run's (I4).
+// commit does step 8, the targets' own commits, and step 9, the one save after which the batch is this run's (I4).
 func (b *batch) commit(ctx context.Context) error {
 	b.step("commit")
 	if f := b.lease.Finished(); f != nil && b.options.Rerun && b.task.Batch.Named {
 		b.replaces = f.Outputs
 	}
-	return b.lease.Commit(ctx, ledger.Commit{Config: configHash(b.task.Config), Inputs: b.inputs, Outputs: b.staged})
+	c := ledger.Commit{Config: configHash(b.task.Config), Inputs: b.inputs, Outputs: b.staged, Skipped: b.skipped}
+	if err := b.lease.Replace(ctx, c); err != nil { // 8
+		return err
+	}
+	for _, r := range b.lease.Replaced() {
+		if r.Renames {
+			b.warn(fmt.Sprintf("task %s, output %s: the file system of %s cannot exchange folders, so for a moment readers could find none there", b.task.Name, r.Output, r.Base))
+		}
+	}
+	return b.lease.Commit(ctx, c) // 9
 }
 
 // land does step 10: what is committed becomes visible.
@@ -119,12 +141,38 @@ func (b *batch) land(ctx context.Context) error {
 	if err := b.lease.Land(ctx); err != nil {
 		return err
 	}
-	for _, t := range b.task.Targets {
+	replaced := map[string]ledger.Replaced{}
+	for _, r := range b.lease.Replaced() {
+		replaced[r.Output] = r
+	}
+	for _, t := range b.targets {
 		o := b.staged[t.Name]
-		b.emit(report.Event{Kind: report.OutputLanded, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
-			Rows: number(o.Rows), Files: number(o.Files), Bytes: number(o.Bytes), Replaced: b.replaces[t.Name].Files})
+		e := report.Event{Kind: report.OutputLanded, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
+			Rows: number(o.Rows), Files: number(o.Files), Bytes: number(o.Bytes), Replaced: b.replaces[t.Name].Files}
+		if t.Class == string(ledger.Replaces) {
+			e.Replaced, e.Folders = 0, number(replaced[t.Name].Old)
+		}
+		b.emit(e)
+		b.sayEmpty(t, o.Rows, replaced[t.Name])
 	}
 	return nil
+}
+
+// sayEmpty says what an output without rows has come to, where that is not to be seen in a file.
+func (b *batch) sayEmpty(t plan.Target, rows int64, replaced ledger.Replaced) {
+	if rows > 0 || len(t.PartitionBy) == 0 {
+		return
+	}
+	did := "holds no rows of it"
+	switch {
+	case t.Mode == modeOverwrite:
+		did = "is empty now"
+	case t.Mode == modePartitions && len(replaced.Parts) > 0:
+		did = "has no rows any more in the slice that the variables declare"
+	case t.Mode == modePartitions:
+		did = "was not touched: without rows there are no partitions to replace"
+	}
+	b.warn(fmt.Sprintf("task %s, output %s: the result has no rows; %s %s", b.task.Name, t.Name, t.Written, did))
 }
 
 // close gives back what the steps opened. It may be called again.

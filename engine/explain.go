@@ -48,6 +48,14 @@ func (e *outputError) Unwrap() error { return e.err }
 // explain turns an error of the packages below into what a person is told. What is a problem already
 // stays one.
 func (r *run) explain(err error, task string) problem.List {
+	var kept *keptError
+	if errors.As(err, &kept) {
+		problems := r.explain(kept.err, task)
+		for _, p := range problems {
+			kept.say(p)
+		}
+		return problems
+	}
 	var list problem.List
 	if errors.As(err, &list) {
 		return list
@@ -92,9 +100,16 @@ func (r *run) explainRefusal(err error, _ string) *problem.Problem {
 	var finished *ledger.FinishedError
 	var missing *ledger.ClaimsMissingError
 	var left *ledger.LeftError
+	var target *ledger.TargetHeldError
+	var twice *ledger.TargetTwiceError
 	switch {
 	case errors.As(err, &held):
 		return r.explainHeld(held)
+	case errors.As(err, &target):
+		return r.explainTargetHeld(target)
+	case errors.As(err, &twice):
+		return &problem.Problem{Code: problem.ConfigInvalid, Message: "refused: " + twice.Error(), Data: untouched,
+			Hint: "give each output a folder of its own"}
 	case errors.As(err, &finished):
 		return r.explainFinished(finished)
 	case errors.As(err, &missing):
@@ -124,10 +139,43 @@ func (r *run) explainHeld(e *ledger.HeldError) *problem.Problem {
 	return p
 }
 
+// explainTargetHeld is for a run that another one excludes, because one of the two replaces the folder.
+func (r *run) explainTargetHeld(e *ledger.TargetHeldError) *problem.Problem {
+	who := fmt.Sprintf("run %s of pipeline %s (host %s, process %d, since %s", e.Other.Run, e.Other.Pipeline, e.Other.Host, e.Other.PID, when(e.Other.Since))
+	p := &problem.Problem{Code: problem.RunLeaseHeld, Data: untouched, Hint: "wait for it to end, or stop it"}
+	for _, t := range r.plan.Tasks {
+		for _, o := range t.Targets {
+			if o.Path == e.Path {
+				p.Task, p.Output, p.Pos = t.Name, o.Name, o.PathPos
+			}
+		}
+	}
+	const why = "and one of the two replaces what is there"
+	switch {
+	case e.Gone:
+		p.Message = fmt.Sprintf("refused: %s), which has ended, was writing to %s, %s; it still holds batch %s of task %s", who, e.Path, why, ledgerBatchText(e.Batch), e.Batch.Task)
+		p.Hint = "this version does not take over from the dead; do not delete the documents of its batches: they say what it left"
+	case e.Asking:
+		p.Message = fmt.Sprintf("refused: %s) asks for %s too, %s, and it came first", who, e.Path, why)
+	default:
+		p.Message = fmt.Sprintf("refused: %s; last heartbeat %s ago) writes to %s too, %s", who, e.Age.Round(time.Second), e.Path, why)
+	}
+	return p
+}
+
 func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 	var rows, files int64
 	for _, o := range e.Finished.Outputs {
 		rows, files = rows+o.Rows, files+o.Files
+	}
+	for name, o := range e.Finished.Outputs {
+		if o.Class == ledger.Replaces {
+			return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task, Output: name,
+				Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s), which replaced what was in the folder; an append would add the batch a second time",
+					ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run),
+				Data: untouched,
+				Hint: "what an overwrite wrote cannot be taken back: " + r.command("--rerun") + " would leave its rows and add these to them; to replace them, run with the mode that wrote them"}
+		}
 	}
 	return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task,
 		Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s: %s in %s); running it again would add the batch twice",
@@ -142,6 +190,7 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 	var unreadable *ledger.UnreadableError
 	var elsewhere *ledger.TargetElsewhereError
 	var output *ledger.OutputUnwritableError
+	var replace *ledger.ReplaceError
 	var lost *ledger.LostError
 	var unknown *ledger.UnknownError
 	var landed *ledger.NotAllLandedError
@@ -163,6 +212,9 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 	case errors.As(err, &output):
 		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: unwritableText(output), Data: nothing,
 			Hint: orMakeRoom(err, unwritableHint(output.Err))}
+	case errors.As(err, &replace):
+		return &problem.Problem{Code: problem.OutputUnwritable, Output: replace.Output, Pos: r.outputPos(task, replace.Output), Message: replace.Error(), Data: nothing,
+			Hint: orMakeRoom(err, "what was staged is dropped; remove the cause and run again")}
 	case errors.As(err, &lost):
 		return &problem.Problem{Code: problem.RunLeaseLost, Task: lost.Batch.Task, Message: "the lease was lost: " + lost.Error(),
 			Data: "this run made nothing visible", Hint: "nothing is to be done here: the other run has the batch"}

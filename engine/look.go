@@ -48,6 +48,15 @@ type PlannedOutput struct {
 	Path   string `json:"path"`  // as written in the pipeline
 	Files  int64  `json:"files"` // that the last commit landed
 	Rows   int64  `json:"rows"`  // that the last commit landed
+
+	Replaces *Replaces `json:"replaces,omitempty"` // of modes that replace what is in the folder
+	Will     string    `json:"will,omitempty"`     // one line, where the mode depends on what is in the folder now
+}
+
+// Replaces is data that a run would replace, as far as it can be told before the rows are known.
+type Replaces struct {
+	Files      int64 `json:"files"`
+	Partitions int64 `json:"partitions"` // folders that hold some of them
 }
 
 // Verdict is what would happen to a task.
@@ -76,25 +85,86 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			return nil, r.explain(err, t.Name)
 		}
 		task := PlannedTask{Task: t.Name, Batch: batchText(t.Batch), Key: t.Batch.Key, Named: t.Batch.Named}
-		task.Verdict, task.Reason = r.verdict(ctx, r.requests()[i], view)
 		for _, o := range t.Targets {
 			out := PlannedOutput{Output: o.Name, Format: o.Format, Mode: o.Mode, Class: o.Class, Path: o.Written}
 			if view.Finished != nil {
 				out.Files, out.Rows = view.Finished.Outputs[o.Name].Files, view.Finished.Outputs[o.Name].Rows
 			}
+			if err := r.foresee(&out, o, t.Batch); err != nil {
+				return nil, r.explain(&outputError{target: o, err: err}, t.Name)
+			}
 			task.Outputs = append(task.Outputs, out)
 		}
+		task.Verdict, task.Reason = r.verdict(ctx, r.requests()[i], view, task.Outputs)
 		tasks = append(tasks, task)
 	}
 	return tasks, nil
 }
 
-func (r *run) verdict(ctx context.Context, request ledger.Request, view ledger.View) (Verdict, string) {
+// foresee tells what a run would do to what is in an output's folder now.
+func (r *run) foresee(out *PlannedOutput, t plan.Target, b plan.Batch) error {
+	if t.Mode == modeAppend {
+		return nil
+	}
+	slice := ""
+	if t.Mode == modePartitions {
+		slice = sliceOf(t, b, nil)
+	}
+	files, folders, err := ledger.CountData(t.Path, slice)
+	if err != nil {
+		return err
+	}
+	there := report.Count(files, "file")
+	if len(t.PartitionBy) > 0 {
+		there += ", " + report.Count(folders, "partition")
+	}
+	if files == 0 {
+		there = "nothing"
+	}
+	switch {
+	case t.Mode == modeOverwrite:
+		out.Will = "would replace " + there
+	case t.Mode == modePartitions && slice != "":
+		out.Will = fmt.Sprintf("would replace %s in the slice %s, and other partitions that its rows have", there, slice)
+	case t.Mode == modePartitions:
+		out.Will = fmt.Sprintf("would replace the partitions that its rows have; in the folder: %s", there)
+	case files > 0 && !r.options.Rerun:
+		out.Will = "would " + map[string]string{modeError: "fail", modeIgnore: "write nothing"}[t.Mode] + ": there is data already, " + there
+	}
+	if t.Class != string(ledger.Replaces) {
+		return nil
+	}
+	out.Replaces = &Replaces{Files: files, Partitions: folders}
+	if r.ledger.StagesBeside(t.Path) {
+		out.Will += "; the ledger is on another disk, so it is staged beside the folder, where readers of ** above it see its files for a moment"
+	}
+	return nil
+}
+
+func (r *run) verdict(ctx context.Context, request ledger.Request, view ledger.View, outputs []PlannedOutput) (Verdict, string) {
 	if r.options.LeaseOff {
 		return WouldRun, "the ledger is switched off: nothing is refused"
 	}
-	if err := r.ledger.Refusal(ctx, request); err != nil {
+	err := r.ledger.Refusal(ctx, request)
+	if err == nil {
+		err = r.ledger.TargetRefusal(ctx, r.targets())
+	}
+	if err != nil {
 		return WouldRefuse, r.explain(err, request.Batch.Task)[0].Error()
+	}
+	if !request.Appends {
+		last := "first run"
+		if view.Finished != nil {
+			last = "last run at " + when(view.Finished.At)
+		}
+		for _, o := range outputs {
+			if o.Replaces != nil && o.Replaces.Files > 0 {
+				return WouldReplace, "it replaces what is there, as often as it runs; " + last
+			}
+		}
+		if view.Finished != nil && !r.options.Rerun {
+			return WouldRun, "it appends to nothing, so it runs as often as it is started; " + last
+		}
 	}
 	switch {
 	case view.Finished != nil && request.Batch.Named:

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -55,6 +56,10 @@ func (r *run) deliver(ctx context.Context) plan.Deliver {
 		class, ok := d.Class(mode, options)
 		if !ok {
 			return "", errors.New("has no mode " + mode)
+		}
+		replaces := mode == modeOverwrite || mode == modePartitions
+		if replaces && class == abi.ClassClaims || !replaces && class == abi.ClassReplaces {
+			return "", fmt.Errorf("delivers mode %s as %s, and files in a folder are not delivered so", mode, class)
 		}
 		if p := r.plugin(format); p != nil {
 			return unpinned(*p, d, class)

@@ -120,6 +120,9 @@ func (r *run) lease(ctx context.Context) error {
 			}
 		}
 	}
+	if err := r.ledger.TargetRefusal(ctx, r.targets()); err != nil {
+		return r.explain(told(ctx, err), "")
+	}
 	record, err := r.ledger.Begin(ctx, r.info())
 	if err != nil {
 		return r.explain(told(ctx, err), "")
@@ -154,18 +157,22 @@ func (r *run) end(ctx context.Context, status ledger.Status) {
 
 func (r *run) warn(text string) { r.emit(report.Event{Kind: report.Warning, Message: text}) }
 
-// finishCommitted carries out what earlier runs of the pipeline, and others that write to the same folders,
-// had committed and not landed.
+// finishCommitted carries out what earlier runs, of the pipeline or into its targets, had committed and not landed.
 func (r *run) finishCommitted(ctx context.Context) error {
-	var targets []string
-	for _, t := range r.info().Targets {
-		targets = append(targets, t.Path)
-	}
-	done, left, err := r.ledger.FinishCommitted(ctx, r.config.Name, targets...)
+	done, left, err := r.ledger.FinishCommitted(ctx, r.config.Name, r.targets()...)
 	if err != nil {
 		return r.explain(told(ctx, err), "")
 	}
 	for _, d := range done {
+		for _, k := range d.Kept {
+			if !r.ours(d.Batch) {
+				r.warn(fmt.Sprintf("batch %s of task %s: output %s holds rows of run %s, which ended before its commit; the next run of that batch replaces them again",
+					ledgerBatchText(d.Batch), d.Batch.Task, k.Output, k.Run))
+			}
+		}
+		if d.Landed+d.Removed+d.Dropped+d.Missing == 0 {
+			continue
+		}
 		r.emit(report.Event{Kind: report.WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Files: number(d.Landed)})
 		if d.Missing > 0 {
 			r.warn(fmt.Sprintf("batch %s of task %s: %d files that run %s had committed are neither staged nor landed; somebody moved or removed them",
@@ -193,17 +200,32 @@ func (r *run) ours(b ledger.Batch) bool {
 
 // info is what the run says of itself before it begins.
 func (r *run) info() ledger.RunInfo {
-	info := ledger.RunInfo{Pipeline: r.config.Name}
+	info := ledger.RunInfo{Pipeline: r.config.Name, Targets: r.targets()}
 	for _, t := range r.plan.Tasks {
 		info.Batches = append(info.Batches, ledgerBatch(t.Batch))
-		for _, o := range t.Targets {
-			info.Targets = append(info.Targets, ledger.Target{Path: o.Path, Adds: o.Mode == modeAppend})
-		}
 	}
 	return info
 }
 
-const modeAppend = "append"
+// targets are the places that the run writes to. A mode that asks whether there is data counts as replacing:
+// nobody else may write meanwhile.
+func (r *run) targets() (targets []ledger.Target) {
+	for _, t := range r.plan.Tasks {
+		for _, o := range t.Targets {
+			targets = append(targets, ledger.Target{Path: o.Path, Adds: o.Mode == modeAppend, Parts: o.Mode == modePartitions})
+		}
+	}
+	return targets
+}
+
+// The modes that the engine itself must tell apart.
+const (
+	modeAppend     = "append"
+	modeOverwrite  = "overwrite"
+	modePartitions = "overwrite_partitions"
+	modeError      = "error_if_exists"
+	modeIgnore     = "ignore"
+)
 
 // requests are what the run asks of the ledger, a batch a task.
 func (r *run) requests() []ledger.Request {

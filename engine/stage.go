@@ -39,9 +39,39 @@ func (b *batch) ask(ctx context.Context) error {
 		if len(answer.Problems) == 0 && string(answer.Class) != t.Class {
 			return &outputError{target: t, err: untrue(t, abi.CallPlan, "it delivers as %s, but is described as %s", answer.Class, t.Class)}
 		}
+		problems = append(problems, b.lookForData(t)...)
 	}
 	if len(problems) > 0 {
 		return problems
+	}
+	return nil
+}
+
+// lookForData does what the modes say that ask whether there is data in an output already. No other run
+// writes there meanwhile: these modes count as replacing.
+func (b *batch) lookForData(t plan.Target) problem.List {
+	if t.Mode != modeError && t.Mode != modeIgnore {
+		b.targets = append(b.targets, t)
+		return nil
+	}
+	found, err := b.lease.Occupied(t.Path)
+	switch {
+	case err != nil:
+		return problem.List{{Code: problem.OutputUnwritable, Pos: t.PathPos, Task: b.task.Name, Output: t.Name, Cause: err,
+			Message: fmt.Sprintf("whether there is data in %s cannot be told: %v", t.Written, err), Data: nothing, Hint: "make the folder readable for this user"}}
+	case found == "":
+		b.targets = append(b.targets, t)
+	case t.Mode == modeError:
+		return problem.List{{Code: problem.OutputExists, Pos: t.ModePos, Task: b.task.Name, Output: t.Name,
+			Message: fmt.Sprintf("%s holds data already (%s)", t.Written, found), Data: nothing,
+			Hint: "the mode is error_if_exists; append would add to it, overwrite would replace it, ignore would leave it"}}
+	default:
+		if b.skipped == nil {
+			b.skipped = map[string]string{}
+		}
+		b.skipped[t.Name] = t.Path
+		b.emit(report.Event{Kind: report.OutputSkipped, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
+			Rows: number(0), Files: number(0), Bytes: number(0), Message: "it holds data already (" + found + "), and the mode is ignore"})
 	}
 	return nil
 }
@@ -101,8 +131,8 @@ func (b *batch) read(ctx context.Context) error {
 	for i, s := range b.task.Steps {
 		steps[i] = compute.Step{Name: s.Name, SQL: s.SQL}
 	}
-	consumed := make([]compute.Relation, len(b.task.Targets))
-	for i, t := range b.task.Targets {
+	consumed := make([]compute.Relation, len(b.targets))
+	for i, t := range b.targets {
 		consumed[i] = compute.Relation(t.From)
 	}
 	return b.session.Prepare(ctx, steps, consumed)
@@ -146,15 +176,15 @@ func fingerprint(files []compute.File) inputPrint {
 // stage does step 7: every output is staged where no reader looks.
 func (b *batch) stage(ctx context.Context) error {
 	b.step("stage")
-	outputs := make([]ledger.OutputSpec, len(b.task.Targets))
-	for i, t := range b.task.Targets {
-		outputs[i] = ledger.OutputSpec{Name: t.Name, Class: ledger.Class(t.Class), Mode: t.Mode, Base: t.Path, Success: t.SuccessFile}
+	outputs := make([]ledger.OutputSpec, len(b.targets))
+	for i, t := range b.targets {
+		outputs[i] = ledger.OutputSpec{Name: t.Name, Class: ledger.Class(t.Class), Mode: t.Mode, Base: t.Path, Success: t.SuccessFile, Parts: t.Mode == modePartitions}
 	}
 	if err := b.lease.Prepare(ctx, outputs); err != nil {
 		return err
 	}
 	b.staged = map[string]ledger.Result{}
-	for _, t := range b.task.Targets {
+	for _, t := range b.targets {
 		result, err := b.stageOne(ctx, t)
 		if err != nil {
 			return &outputError{target: t, err: err}
@@ -188,6 +218,9 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 		reported[f.Name] = f.Bytes
 	}
 	result := ledger.Result{Rows: answer.Rows, Files: int64(len(found))}
+	if t.Mode == modePartitions {
+		result.Slice = sliceOf(t, b.task.Batch, columns)
+	}
 	for _, f := range found {
 		if size, ok := reported[f.Name+stagedSuffix]; !ok || size != f.Bytes {
 			return ledger.Result{}, untrue(t, abi.CallStage, "its report does not agree with its staging folder: %s has %d bytes, reported %s", f.Name, f.Bytes, reportedSize(size, ok))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/config"
@@ -28,6 +29,7 @@ type BatchStatus struct {
 	Finished *FinishedStatus `json:"finished,omitempty"`
 	Todo     int             `json:"todo"` // entries of the to-do list that are left
 	Failed   string          `json:"failed,omitempty"`
+	Kept     []string        `json:"kept,omitempty"` // outputs that hold rows of a run that failed before its commit
 }
 
 // HolderStatus is a run that holds a batch.
@@ -110,6 +112,13 @@ func batchStatus(v ledger.View) BatchStatus {
 			s.Finished.Rows += o.Rows
 			s.Finished.Files += o.Files
 			s.Finished.Bytes += o.Bytes
+		}
+	}
+	for _, t := range v.Tried {
+		for _, output := range t.Kept {
+			if !slices.Contains(s.Kept, output) {
+				s.Kept = append(s.Kept, output)
+			}
 		}
 	}
 	if n := len(v.Tried); n > 0 {

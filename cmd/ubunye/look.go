@@ -68,6 +68,9 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 			last = fmt.Sprintf("; the last commit landed %s in %s", report.Count(o.Rows, "row"), report.Count(o.Files, "file"))
 		}
 		fmt.Fprintf(a.stdout, "  output %s: %s to %s, mode %s, delivery %s%s\n", o.Output, o.Format, o.Path, o.Mode, o.Class, last)
+		if o.Will != "" {
+			fmt.Fprintf(a.stdout, "    %s\n", o.Will)
+		}
 	}
 }
 
@@ -109,6 +112,9 @@ func (a *app) printStatus(s engine.Status) {
 		}
 		if b.Failed != "" {
 			fmt.Fprintf(a.stdout, "  last try failed: %s\n", b.Failed)
+		}
+		for _, output := range b.Kept {
+			fmt.Fprintf(a.stdout, "  output %s holds rows of a run that failed before its commit; the next run of the batch replaces them\n", output)
 		}
 	}
 	for _, r := range s.Runs {

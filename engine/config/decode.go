@@ -147,6 +147,9 @@ func (l *loader) output(name string, s section) Output {
 	if n := s.n.get("target_file_size"); n != nil && len(o.PartitionBy) > 0 {
 		l.at(n, s.at+" has partition_by and target_file_size", "a partition is written as one file: remove target_file_size")
 	}
+	if by := s.n.get("partition_by"); o.Mode == "overwrite_partitions" && (by == nil || !by.bad && len(by.items) == 0) {
+		l.at(s.n.get("mode"), s.at+" has mode overwrite_partitions and no partition_by", "name the columns in partition_by, or use mode overwrite")
+	}
 	seen := map[string]bool{}
 	for i, c := range o.PartitionBy {
 		if folded := strings.ToLower(c); seen[folded] {

@@ -132,9 +132,11 @@ func outputField() *Field {
 		{Name: "from", Kind: Text, Example: "clean", Doc: "The step or input to write. Without it: the one of the output's name."},
 		{Name: "format", Kind: Text, Required: true, LaterOf: []string{"delta", "jdbc"}, Example: "parquet", Doc: "The writer plugin."},
 		{Name: "path", Kind: Path, Required: true, Example: "lake/orders", Doc: "The folder to write to."},
-		{Name: "mode", Kind: Choice, Values: []string{"append"},
-			LaterOf: []string{"overwrite", "overwrite_partitions", "merge", "error_if_exists", "ignore"}, Default: "append",
-			Doc: "append: the rows are added, once a batch."},
+		{Name: "mode", Kind: Choice, Values: []string{"append", "overwrite", "overwrite_partitions", "error_if_exists", "ignore"},
+			LaterOf: []string{"merge"}, Default: "append",
+			Doc: "append: the rows are added, once a batch. overwrite: they replace the folder, in one step. " +
+				"overwrite_partitions: they replace, each in one step, the partitions that they have, and the slice whose partition_by columns have the names of variables of the batch. " +
+				"error_if_exists, ignore: where there is data, the task fails, or writes nothing and says so."},
 		{Name: "partition_by", Kind: List, Elem: &Field{Kind: Text}, Example: "[dt]",
 			Doc: "Columns that become key=value folders and leave the files."},
 		{Name: "sort_by", Kind: List, Elem: &Field{Kind: SQL}, Example: "[id, amount DESC]", Doc: "The order of the rows in a file."},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,10 +22,11 @@ type Request struct {
 }
 
 // Acquire takes all batches, in the order of their names, or none: if one is refused the others are
-// given back as they were. What earlier runs left to do in them is done first. The leases come in the
-// order of the requests.
+// given back as they were. What earlier runs left to do in them is done first. Then it makes sure that no
+// other run is there which excludes this one: see exclude.go. The leases come in the order of the requests.
 //
-// A refusal is a *HeldError, *FinishedError, *ClaimsMissingError, *LeftError, *UnreadableError or *UnwritableError.
+// A refusal is a *HeldError, *TargetHeldError, *FinishedError, *ClaimsMissingError, *LeftError,
+// *UnreadableError or *UnwritableError. If ctx ends while another run is asked for the same target, that is the error.
 func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error) {
 	order := make([]int, len(requests))
 	for i := range order {
@@ -42,6 +44,34 @@ func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error)
 			return nil, err
 		}
 	}
+	for range maxStarts {
+		leases, err := r.acquireAll(ctx, requests, order)
+		if err != nil {
+			return nil, err
+		}
+		gone, err := r.exclude(ctx)
+		if err == nil && !gone {
+			err = r.enter()
+		}
+		if err == nil && !gone {
+			return leases, nil
+		}
+		r.giveBack(ctx, leases)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.ledger.writeRecord(r.record, true); err != nil {
+			return nil, r.ledger.unwritable(err)
+		}
+	}
+	return nil, &UnwritableError{Path: r.ledger.path, Err: fmt.Errorf("the record of this run, %s, vanishes again and again", r.ledger.recordPath(r.ID))}
+}
+
+// maxStarts is how often a run starts over because its record is gone.
+const maxStarts = 3
+
+// acquireAll takes all batches or none.
+func (r *Run) acquireAll(ctx context.Context, requests []Request, order []int) ([]*Lease, error) {
 	leases := make([]*Lease, len(requests))
 	for _, i := range order {
 		lease, err := r.acquire(ctx, requests[i])

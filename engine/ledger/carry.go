@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,6 +24,8 @@ type carried struct {
 	landed  int               // files at their final names, whoever moved them
 	removed int
 	missing int // files that are neither staged nor landed
+	dropped int // staging folders
+	kept    []Kept
 }
 
 func (c carried) any() bool { return len(c.done) > 0 }
@@ -75,7 +76,9 @@ func (l *Ledger) carry(ctx context.Context, d *Document) carried {
 		case e.Do == Remove:
 			stop = w.remove(ctx, d.Todo)
 		case e.Do == Drop:
-			stop = w.drop()
+			if stop = w.drop(ctx); stop == nil {
+				c.dropped++
+			}
 		default:
 			stop = fmt.Errorf("a newer program asks for %q", e.Do)
 		}
@@ -194,7 +197,7 @@ func (w *work) land(ctx context.Context) error {
 		return err
 	}
 	w.carried.targets[w.entry.Output] = t.ID
-	return w.ledger.dropStaging(staging)
+	return w.ledger.dropStaging(staging, nil)
 }
 
 // makeBase makes the output folder if it was absent when the run prepared, and only the part of its
@@ -317,25 +320,22 @@ func (w *work) remove(ctx context.Context, list []Entry) error {
 	return w.sync()
 }
 
-// drop removes a staging folder.
-func (w *work) drop() error {
-	w.base, w.here = w.ledger.find(w.entry.Base)
-	return w.ledger.dropStaging(w.ledger.stagingPath(w.base, w.entry.Staging))
-}
-
 // manyFolders is from where on one syncfs is cheaper than a sync for each folder.
 const manyFolders = 16
 
 // sync makes every name durable that the entry changed, also where another process did the work.
-func (w *work) sync() error {
-	if len(w.dirs) > manyFolders {
-		err := w.ledger.fs.SyncFS(w.base)
+func (w *work) sync() error { return w.ledger.syncDirs(w.base, w.dirs) }
+
+// syncDirs makes the names in folders durable; disk is a path on the disk that they are on.
+func (l *Ledger) syncDirs(disk string, dirs map[string]bool) error {
+	if len(dirs) > manyFolders {
+		err := l.fs.SyncFS(disk)
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
 	}
-	for _, dir := range slices.Sorted(maps.Keys(w.dirs)) {
-		if err := w.ledger.fs.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, dir := range sortedKeys(dirs) {
+		if err := l.fs.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -135,13 +135,13 @@ func TestFinishWhatOthersCommittedForTheSameFolder(t *testing.T) {
 			w.must(os.Symlink(w.dir, filepath.Join(w.dir, "link")))
 			target = filepath.Join(w.dir, "link", "lake", "orders")
 		}
-		for _, other := range []string{filepath.Join(w.dir, "lake"), target + "2"} {
-			if done, left, err := w.open(nil).FinishCommitted(ctx, "other", other); err != nil || len(done)+len(left) > 0 {
+		for _, other := range []string{filepath.Join(w.dir, "lake", "order"), target + "2"} {
+			if done, left, err := w.open(nil).FinishCommitted(ctx, "other", Target{Path: other}); err != nil || len(done)+len(left) > 0 {
 				t.Fatal(done, left, err)
 			}
 		}
 		w.wantRows("another folder")
-		done, left, err := w.open(nil).FinishCommitted(ctx, "other", target)
+		done, left, err := w.open(nil).FinishCommitted(ctx, "other", Target{Path: target})
 		if err != nil || len(left) > 0 || len(done) != 1 || done[0].Landed != 2 || done[0].Run != run.ID {
 			t.Fatalf("%s: %v, %v, %v", name, done, left, err)
 		}
@@ -554,7 +554,7 @@ func TestOnlyStagingFoldersAreDropped(t *testing.T) {
 	for _, dir := range []string{w.lake, filepath.Join(w.lake, "p=0"), l.sub("runs"), l.sub("staging"), l.sub("staging", "x"), inLake} {
 		w.must(os.MkdirAll(dir, 0o777))
 		w.must(os.WriteFile(filepath.Join(dir, "theirs"), nil, 0o666))
-		if err := l.dropStaging(dir); err == nil {
+		if err := l.dropStaging(dir, nil); err == nil {
 			t.Errorf("%s was dropped", dir)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "theirs")); err != nil {
@@ -562,12 +562,12 @@ func TestOnlyStagingFoldersAreDropped(t *testing.T) {
 		}
 	}
 	w.must(os.WriteFile(filepath.Join(inLake, stagingMarker), []byte(`{"ledger":"another"}`), 0o666))
-	if err := l.dropStaging(inLake); err == nil {
+	if err := l.dropStaging(inLake, nil); err == nil {
 		t.Error("another ledger's staging was dropped")
 	}
 	w.must(os.WriteFile(filepath.Join(inLake, stagingMarker), must(json.Marshal(marker{Ledger: must(l.id())})), 0o666))
-	w.must(l.dropStaging(inLake))
-	w.must(l.dropStaging(inLake))
+	w.must(l.dropStaging(inLake, nil))
+	w.must(l.dropStaging(inLake, nil))
 	for _, name := range []string{"../../x", "/etc/passwd"} {
 		w.change(batch("d1"), func(d *Document) {
 			d.Todo = []Entry{{Do: Remove, Run: "r", Base: d.Finished.Outputs["clean"].Base, Names: []string{name}}}

@@ -18,37 +18,30 @@ type Commit struct {
 	Config  string          // hash of the task's configuration
 	Inputs  json.RawMessage // fingerprint of what was read
 	Outputs map[string]Result
+	Skipped map[string]string // outputs that were not written, to their folders: what the last commit says of them stays
 }
 
 // Result is what an output holds.
 type Result struct {
 	Claims []string // final names, as Staged gives them
+	Slice  string   // of OutputSpec.Parts: folders that are replaced whole, also if nothing is staged in them, as "*/dt=1"; "": none
 	Rows   int64
 	Files  int64
 	Bytes  int64 // of all claims together: what is staged must still have as many
 }
 
 // Commit makes the staged files durable, looks every one of them up, and makes the batch this run's
-// by one save (I4). Before it nothing is visible (I1); after it the files will land, whoever does it.
+// by one save (I4). Before it no file of class Claims is visible (I1); after it the files will land,
+// whoever does it. What replaces folders must have done so by Replace.
 func (s *Lease) Commit(ctx context.Context, c Commit) error {
-	if err := s.run.check(); err != nil {
+	if err := s.ready(c); err != nil {
 		return err
 	}
-	if s.committed || s.ended || len(c.Outputs) != len(s.prepared) {
-		return fmt.Errorf("batch %s: commit of %d outputs where %d are prepared", s.request.Batch.Name(), len(c.Outputs), len(s.prepared))
-	}
-	if err := s.lookUpAll(c); err != nil {
+	if err := s.seal(ctx, c); err != nil {
 		return err
 	}
-	if !s.ledger.cfg.Fast {
-		for _, name := range sortedKeys(s.prepared) {
-			if err := s.syncStaging(s.prepared[name], c.Outputs[name].Claims); err != nil {
-				return err
-			}
-		}
-		if err := s.lookUpAll(c); err != nil { // syncing takes its time
-			return err
-		}
+	if err := s.lookUpAll(c); err != nil { // syncing takes its time, and so does replacing
+		return err
 	}
 	present := s.claimsPresent()
 	at := s.ledger.cfg.Now().UTC().Truncate(time.Second)
@@ -57,6 +50,38 @@ func (s *Lease) Commit(ctx context.Context, c Commit) error {
 	}
 	s.committed = true
 	return nil
+}
+
+// ready refuses a step towards the commit that is out of order, or of a run that others may judge dead.
+func (s *Lease) ready(c Commit) error {
+	if err := s.run.check(); err != nil {
+		return err
+	}
+	if s.committed || s.ended || len(c.Outputs) != len(s.prepared) {
+		return fmt.Errorf("batch %s: commit of %d outputs where %d are prepared", s.request.Batch.Name(), len(c.Outputs), len(s.prepared))
+	}
+	return nil
+}
+
+// seal looks up what is staged and makes it durable, once: all outputs, before any of them becomes visible.
+func (s *Lease) seal(ctx context.Context, c Commit) error {
+	if s.sealed {
+		return nil
+	}
+	if err := s.lookUpAll(c); err != nil {
+		return err
+	}
+	if !s.ledger.cfg.Fast {
+		for _, name := range sortedKeys(s.prepared) {
+			if p := s.prepared[name]; p.Class == Claims {
+				if err := s.syncStaging(p, c.Outputs[name].Claims, stagedSuffix); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	s.sealed = true
+	return ctx.Err()
 }
 
 // finish is the change that commits: see the table in doc.go.
@@ -70,16 +95,29 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 		p, r := s.prepared[name], c.Outputs[name]
 		claims := slices.Concat([]string{}, r.Claims)
 		f.Outputs[name] = FinishedOutput{
-			Class: p.Class, Base: p.Base, Target: p.Target, Claims: claims, Rows: r.Rows, Files: r.Files, Bytes: r.Bytes,
+			Class: p.Class, Base: p.Base, Target: p.Target, Claims: claims, Parts: p.Parts, Rows: r.Rows, Files: r.Files, Bytes: r.Bytes,
 		}
-		d.Todo = append(d.Todo, Entry{
-			Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target,
-			Staging: p.Staging, Names: claims, Success: p.Success,
-		})
+		e := Entry{Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target, Staging: p.Staging, Success: p.Success}
+		if p.Class == Replaces {
+			e.Do, e.Committed, e.Marker, e.Parts, e.Renames = Drop, true, p.Marker, p.Parts, p.Renames
+			e.Success = p.Success && p.parts && len(p.Parts) > 0 // else it came with the folder
+		} else {
+			e.Names = claims
+		}
+		d.Todo = append(d.Todo, e)
+	}
+	for name, base := range c.Skipped {
+		f.Outputs[name] = FinishedOutput{Class: Claims, Base: s.ledger.place(base), Claims: []string{}}
+		if replaced != nil && replaced.Outputs[name].Class != "" {
+			f.Outputs[name] = replaced.Outputs[name]
+		}
 	}
 	if replaced != nil && s.request.Rerun && d.Batch.Named {
 		for _, name := range sortedKeys(replaced.Outputs) {
 			out := replaced.Outputs[name]
+			if _, skipped := c.Skipped[name]; skipped {
+				continue
+			}
 			names := slices.DeleteFunc(slices.Clone(out.Claims), func(claim string) bool { return !present[path.Join(name, claim)] })
 			if out.Class == Claims && len(names) > 0 {
 				d.Todo = append(d.Todo, Entry{Do: Remove, Run: replaced.Run, Output: name, Base: out.Base, Target: out.Target, Names: names})
@@ -108,6 +146,12 @@ func (s *Lease) claimsPresent() map[string]bool {
 
 func (s *Lease) lookUpAll(c Commit) error {
 	for _, name := range sortedKeys(s.prepared) {
+		if s.prepared[name].Class == Replaces && s.sealed {
+			if !s.exchanged {
+				return fmt.Errorf("batch %s: commit before output %s was replaced", s.request.Batch.Name(), name)
+			}
+			continue // it is in its place, and the old data where it was staged
+		}
 		if err := s.lookUp(name, c.Outputs[name]); err != nil {
 			return err
 		}
@@ -129,12 +173,12 @@ func (s *Lease) lookUp(output string, r Result) error {
 	}
 	for _, name := range r.Claims {
 		if !found[name] {
-			return &StagedError{Output: output, Path: stagedPath(s.prepared[output].staging, name), Reason: "the staged file is gone"}
+			return &StagedError{Output: output, Path: stagedPath(s.prepared[output].data(), name), Reason: "the staged file is gone"}
 		}
 		delete(found, name)
 	}
 	for name := range found {
-		return &StagedError{Output: output, Path: stagedPath(s.prepared[output].staging, name), Reason: "the file is staged and not claimed"}
+		return &StagedError{Output: output, Path: stagedPath(s.prepared[output].data(), name), Reason: "the file is staged and not claimed"}
 	}
 	if bytes != r.Bytes {
 		return &StagedError{Output: output, Path: s.prepared[output].staging,
@@ -146,8 +190,9 @@ func (s *Lease) lookUp(output string, r Result) error {
 // manyFiles is from where on one syncfs is cheaper than a sync for each file.
 const manyFiles = 16
 
-// syncStaging makes an output's staged files and their names durable.
-func (s *Lease) syncStaging(p preparedOutput, claims []string) error {
+// syncStaging makes an output's staged files and their names durable; suffix is what they still have
+// after their final names.
+func (s *Lease) syncStaging(p preparedOutput, claims []string, suffix string) error {
 	fsys := s.ledger.fs
 	if len(claims) > manyFiles {
 		err := fsys.SyncFS(p.staging)
@@ -157,13 +202,19 @@ func (s *Lease) syncStaging(p preparedOutput, claims []string) error {
 	}
 	dirs := map[string]bool{}
 	for _, name := range claims {
-		file := stagedPath(p.staging, name)
+		file := filepath.Join(p.data(), filepath.FromSlash(name)+suffix)
 		if err := fsys.SyncFile(file); err != nil {
 			return err
 		}
 		for dir := filepath.Dir(file); dir != p.staging && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 			dirs[dir] = true
 		}
+	}
+	for _, part := range p.Parts {
+		dirs[filepath.Join(p.data(), filepath.FromSlash(part))] = true // for its marker
+	}
+	if p.Class == Replaces {
+		dirs[p.data()] = true
 	}
 	// the staging folder itself, and those above it that this run may have made
 	top := filepath.Dir(p.staging)

@@ -7,12 +7,14 @@ import (
 	"time"
 )
 
-// Class tells what a writer promises for an output; see doc.go.
+// Class tells what a writer promises for an output; see doc.go. Documents may name others than these.
 type Class string
 
-// Claims is the class of outputs whose files the ledger lands after the commit. It is the only one
-// that this package prepares; documents may name others.
-const Claims Class = "claims"
+// The classes that this package prepares.
+const (
+	Claims   Class = "claims"   // the ledger lands the files after its commit
+	Replaces Class = "replaces" // the folder, or folders in it, are exchanged before the commit
+)
 
 // Place is a folder. One that lies under the ledger's parent is kept relative to it, so that it is
 // found under another mount point too; another one is absolute and names the machine it is on.
@@ -61,6 +63,11 @@ type Output struct {
 	Claims  []string `json:"claims"`
 	Success bool     `json:"success,omitempty"` // _SUCCESS is written after landing
 
+	// of class Replaces
+	Marker  string   `json:"marker,omitempty"`  // name of the file that is in every folder which this run puts in place
+	Parts   []string `json:"parts,omitempty"`   // from phase committing on: those folders, relative to base; "." is base itself
+	Renames bool     `json:"renames,omitempty"` // the file system cannot exchange: each takes two renames
+
 	extra unknown
 }
 
@@ -71,7 +78,7 @@ type Do string
 const (
 	Land   Do = "land"   // rename each staged file to its final name
 	Remove Do = "remove" // remove files of a batch that was replaced
-	Drop   Do = "drop"   // remove a staging folder
+	Drop   Do = "drop"   // remove a staging folder, or the old data that an exchange left there
 )
 
 // Entry is one piece of work on files. Every entry may be carried out twice, and by two processes at
@@ -85,7 +92,13 @@ type Entry struct {
 	Target  string   `json:"target,omitempty"`
 	Staging string   `json:"staging,omitempty"` // Land and Drop
 	Names   []string `json:"names,omitempty"`   // Land and Remove: final names, relative to base
-	Success bool     `json:"success,omitempty"` // Land: write _SUCCESS at the end
+	Success bool     `json:"success,omitempty"` // write _SUCCESS at the end
+
+	// Drop, of an output that replaces folders: as in Output
+	Marker    string   `json:"marker,omitempty"`
+	Parts     []string `json:"parts,omitempty"`
+	Renames   bool     `json:"renames,omitempty"`
+	Committed bool     `json:"committed,omitempty"` // its run committed: what is dropped is the old data
 
 	extra unknown
 }
@@ -96,6 +109,7 @@ type Try struct {
 	Epoch  int64     `json:"epoch"`
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
+	Kept   []string  `json:"kept,omitempty"` // outputs that it had replaced, or in part
 
 	extra unknown
 }
@@ -119,7 +133,8 @@ type FinishedOutput struct {
 	Class  Class    `json:"class"`
 	Base   Place    `json:"base"`
 	Target string   `json:"target,omitempty"`
-	Claims []string `json:"claims"` // final names, relative to base
+	Claims []string `json:"claims"`          // final names, relative to base
+	Parts  []string `json:"parts,omitempty"` // of class Replaces: the folders that were replaced, relative to base
 	Rows   int64    `json:"rows"`
 	Files  int64    `json:"files"`
 	Bytes  int64    `json:"bytes"`
@@ -154,7 +169,7 @@ func (d *Document) committedBy(run string, epoch int64) bool {
 
 // landsFor tells whether a committed list of run is left.
 func (d *Document) landsFor(run string) bool {
-	return slices.ContainsFunc(d.Todo, func(e Entry) bool { return e.Do == Land && e.Run == run })
+	return slices.ContainsFunc(d.Todo, func(e Entry) bool { return (e.Do == Land || e.Committed) && e.Run == run })
 }
 
 // encode gives the document as it is saved: lists and maps that are empty are there.

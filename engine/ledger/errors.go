@@ -36,6 +36,29 @@ func (e *HeldError) Error() string {
 		e.Holder.Host, e.Holder.PID, e.Holder.Since.UTC().Format(time.RFC3339))
 }
 
+// TargetHeldError is an output that another run writes too, whatever its batch, where one of the two
+// replaces what is there. Nothing was changed.
+type TargetHeldError struct {
+	Path   string // of the output
+	Other  Record
+	Age    time.Duration // since its last heartbeat
+	Asking bool          // it has not staged anything yet; it came first
+	Gone   bool          // it has ended, and still holds Batch
+	Batch  Batch
+}
+
+func (e *TargetHeldError) Error() string {
+	return fmt.Sprintf("run %s (%s, process %d, since %s) writes to %s too", e.Other.Run, e.Other.Host, e.Other.PID,
+		e.Other.Since.UTC().Format(time.RFC3339), e.Path)
+}
+
+// TargetTwiceError is one folder that a run would write to by two paths, of which one replaces it.
+type TargetTwiceError struct{ Path, Other string }
+
+func (e *TargetTwiceError) Error() string {
+	return fmt.Sprintf("%s and %s are one folder, or lie in one another, and one of the two outputs replaces it", e.Path, e.Other)
+}
+
 // FinishedError is a named batch that was committed before and would be appended twice.
 type FinishedError struct {
 	Batch    Batch
@@ -179,6 +202,18 @@ func (e *OutputUnwritableError) Error() string {
 	return fmt.Sprintf("files cannot be landed in %s: %v", e.Path, e.Err)
 }
 func (e *OutputUnwritableError) Unwrap() error { return e.Err }
+
+// ReplaceError is an output folder that could not be replaced, or not all of it: Lease.Replaced tells.
+type ReplaceError struct {
+	Output string
+	Path   string // the output folder
+	Err    error
+}
+
+func (e *ReplaceError) Error() string {
+	return fmt.Sprintf("the folder %s could not be replaced: %v", e.Path, e.Err)
+}
+func (e *ReplaceError) Unwrap() error { return e.Err }
 
 // TargetElsewhereError is an output folder that belongs to another ledger.
 type TargetElsewhereError struct {

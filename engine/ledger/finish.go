@@ -16,15 +16,17 @@ type Completed struct {
 	Landed  int    // files at their final names
 	Removed int    // files of the batch that it replaced
 	Missing int    // files that were neither staged nor landed: somebody moved or removed them
+	Dropped int    // staging folders, and old data that was replaced
+	Kept    []Kept // what runs that did not commit had replaced, as they said or as was found when their staging was removed
 }
 
-// FinishCommitted carries out the to-do lists of every batch that is named by a run record of the pipeline
-// or of one of the targets (absolute paths of output folders), whatever the run's status. That needs no judgement: what is committed must land, and doing it twice,
+// FinishCommitted carries out the to-do lists of every batch that a run record of the pipeline names, or one
+// of a run with a target in the same place, whatever the run's status. That needs no judgement: what is committed must land, and doing it twice,
 // or while another process does it, is safe. A list is emptied only where nobody holds the batch.
 //
 // What cannot be carried out is returned as left; so is a record or a document that cannot be read,
 // with an *UnreadableError. The error is nil unless the records could not be listed.
-func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string, targets ...string) ([]Completed, []Left, error) {
+func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string, targets ...Target) ([]Completed, []Left, error) {
 	records, bad, err := l.records()
 	if err != nil {
 		return nil, nil, err
@@ -33,12 +35,10 @@ func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string, targets .
 	for _, e := range bad {
 		left = append(left, Left{Path: e.Path, Err: e})
 	}
-	batches, places := map[string]Batch{}, map[string]bool{}
-	for _, path := range targets {
-		places[realPath(path)] = true
-	}
+	batches := map[string]Batch{}
+	targets = l.realTargets(targets)
 	for _, r := range records {
-		if r.of(pipeline) || slices.ContainsFunc(r.Targets, func(t Target) bool { return places[realPath(t.Path)] }) {
+		if r.of(pipeline) || r.meets(targets) {
 			for _, b := range r.Batches {
 				batches[b.Name()] = b
 			}
@@ -69,8 +69,15 @@ func pathOf(err error, otherwise string) string {
 // finishOne carries out the list of one batch.
 func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, error) {
 	d, v, err := l.load(ctx, b)
-	if err != nil || len(d.Todo) == 0 {
+	if err != nil {
 		return nil, nil, err
+	}
+	c := &Completed{Batch: d.Batch, Kept: keptByTries(d)}
+	if len(d.Todo) == 0 {
+		if len(c.Kept) == 0 {
+			c = nil
+		}
+		return c, nil, nil
 	}
 	if err := l.docs.Settle(ctx, b.Name()); err != nil {
 		return nil, nil, err
@@ -82,12 +89,27 @@ func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, er
 			done.missing = 0 // as far as a later commit replaced them meanwhile
 		}
 	}
-	if !done.any() {
+	if !done.any() && len(c.Kept) == 0 {
 		return nil, done.left, err
 	}
-	c := &Completed{Batch: d.Batch, Landed: done.landed, Removed: done.removed, Missing: done.missing}
+	c.Landed, c.Removed, c.Missing, c.Dropped = done.landed, done.removed, done.missing, done.dropped
+	for _, k := range done.kept {
+		if !slices.ContainsFunc(c.Kept, func(known Kept) bool { return known.Run == k.Run && known.Output == k.Output }) {
+			c.Kept = append(c.Kept, k)
+		}
+	}
 	if d.Finished != nil && d.landsFor(d.Finished.Run) {
 		c.Run = d.Finished.Run
 	}
 	return c, done.left, err
+}
+
+// keptByTries lists what runs that failed since the last commit had replaced, as they said themselves.
+func keptByTries(d *Document) (kept []Kept) {
+	for _, t := range d.Tried {
+		for _, output := range t.Kept {
+			kept = append(kept, Kept{Run: t.Run, Output: output})
+		}
+	}
+	return kept
 }

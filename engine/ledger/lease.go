@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,7 @@ import (
 const maxConflicts = 4
 
 // Lease is a batch that a run holds. Its methods are called one after the other: Prepare, Staging and
-// Staged as often as there are outputs, then Commit and Land; or Fail, or Release, at any point before
+// Staged as often as there are outputs, then Replace, Commit and Land; or Fail, or Release, at any point before
 // Commit. A method that returns a *LostError or an *UnknownError ends the lease: nothing more may be
 // called.
 type Lease struct {
@@ -29,6 +28,10 @@ type Lease struct {
 	epoch   int64
 
 	prepared  map[string]preparedOutput
+	sealed    bool                // what is staged was looked up and made durable
+	replaced  map[string][]string // per output: the folders that were put in place
+	existed   map[string]int      // per output: how many of them took the place of another
+	exchanged bool                // all of them
 	committed bool
 	ended     bool
 	clean     bool // no document names anything of it any more
@@ -171,17 +174,18 @@ func (s *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// Fail ends a lease whose run cannot go on. Nothing of it had become visible. The document says so
-// before anything is removed (I8); then the staging goes. The error is only about that: the caller
-// has the run's own.
+// Fail ends a lease whose run cannot go on. Nothing of it had become visible but the folders that
+// Replaced names, which stay. The document says so before anything is removed (I8); then the staging
+// goes, and what it holds of folders that were replaced. The error is only about that: the caller has the
+// run's own.
 func (s *Lease) Fail(ctx context.Context, reason string) error {
 	if s.committed || s.ended {
 		return nil // what is left is the document's to say
 	}
-	try := Try{Run: s.run.ID, Epoch: s.epoch, At: s.ledger.cfg.Now().UTC().Truncate(time.Second), Reason: reason}
+	try := Try{Run: s.run.ID, Epoch: s.epoch, At: s.ledger.cfg.Now().UTC().Truncate(time.Second), Reason: reason, Kept: sortedKeys(s.replaced)}
 	change := func(d *Document) {
 		d.Holder = nil
-		d.Todo = append(d.Todo, s.drops(d)...)
+		d.Todo = append(d.Todo, drops(d, s.run.ID)...)
 		d.Outputs = nil
 		d.Tried = append(d.Tried, try)
 		d.Tried = d.Tried[max(0, len(d.Tried)-keepTries):]
@@ -201,21 +205,11 @@ func (s *Lease) Fail(ctx context.Context, reason string) error {
 	return nil
 }
 
-// drops gives the entries that remove what the document records as staged for its holder.
-func (s *Lease) drops(d *Document) []Entry {
-	var list []Entry
-	for name, out := range d.Outputs {
-		list = append(list, Entry{Do: Drop, Run: s.run.ID, Output: name, Base: out.Base, Target: out.Target, Staging: out.Staging})
-	}
-	slices.SortFunc(list, func(a, b Entry) int { return cmp.Compare(a.Output, b.Output) })
-	return list
-}
-
 // dropOwn removes this run's staging while the document still names it as holder; false if there was
 // nothing.
 func (s *Lease) dropOwn(ctx context.Context) bool {
 	own := *s.doc
-	if own.Todo = s.drops(s.doc); len(own.Todo) == 0 {
+	if own.Todo = drops(s.doc, s.run.ID); len(own.Todo) == 0 {
 		return false
 	}
 	return len(s.ledger.carry(ctx, &own).left) < len(own.Todo)

@@ -40,9 +40,7 @@ func TestI1_NothingIsVisibleBeforeTheCommit(t *testing.T) {
 // takeover makes another run the holder, as judging this one dead would.
 func (w *world) takeover(b Batch) {
 	w.change(b, func(d *Document) {
-		for name, out := range d.Outputs {
-			d.Todo = append(d.Todo, Entry{Do: Drop, Run: d.Holder.Run, Output: name, Base: out.Base, Staging: out.Staging})
-		}
+		d.Todo = append(d.Todo, drops(d, d.Holder.Run)...)
 		d.Outputs, d.Epoch = nil, d.Epoch+1
 		d.Holder = &Holder{Run: "20260101T000000Z-00000000"}
 	})
@@ -617,7 +615,7 @@ func TestR21_ManyDropAtOnce(t *testing.T) {
 		for range 8 {
 			all.Go(func() {
 				<-start
-				if err := l.dropStaging(staging); err != nil {
+				if err := l.dropStaging(staging, nil); err != nil {
 					t.Error(err)
 				}
 			})

@@ -60,11 +60,14 @@ func (l *Ledger) find(p Place) (path string, here bool) {
 // stagingPath gives the folder that a document's "staging" stands for: below the ledger's own folder
 // if it begins with staging/, otherwise relative to the output's base.
 func (l *Ledger) stagingPath(base, staging string) string {
-	if strings.HasPrefix(staging, stagingFolder+"/") {
+	if inLedger(staging) {
 		return l.sub(filepath.FromSlash(staging))
 	}
 	return filepath.Join(base, filepath.FromSlash(staging))
 }
+
+// inLedger tells whether a document's "staging" lies in the ledger's own folder.
+func inLedger(staging string) bool { return strings.HasPrefix(staging, stagingFolder+"/") }
 
 // there tells whether a name exists. Before that is denied the folder is opened anew: a network
 // disk's client then asks the server.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/ubunye-io/ubunye/engine/store"
@@ -21,7 +20,17 @@ const (
 	stagingFolder = "staging"         // below the ledger's folder
 	stagingMarker = "_ubunye-staging" // in every staging folder
 	stagedSuffix  = ".staged"         // of every staged file
-	phaseStaging  = "staging"
+
+	newFolder  = "new"          // below the staging of an output that replaces folders: what is to come
+	oldFolder  = "old"          // and, where folders cannot be exchanged, what was there
+	partMarker = "_ubunye-run-" // begins the name of the file by which a folder that was put in place is told
+)
+
+// The phases of an output.
+const (
+	phaseStaging    = "staging"
+	phaseCommitting = "committing" // its folders may be exchanged from now on
+	phaseDone       = "done"       // they are
 )
 
 // OutputSpec is an output that a run is about to stage.
@@ -31,6 +40,7 @@ type OutputSpec struct {
 	Mode    string
 	Base    string // absolute path of the output folder; need not exist
 	Success bool   // write _SUCCESS after landing
+	Parts   bool   // of class Replaces: folders in it are replaced, not the folder itself
 }
 
 // preparedOutput is where an output is staged, and lands.
@@ -39,10 +49,19 @@ type preparedOutput struct {
 	name    string
 	base    string // resolved
 	staging string
+	parts   bool
+}
+
+// data is the folder that writers stage in.
+func (p preparedOutput) data() string {
+	if p.Class == Replaces {
+		return filepath.Join(p.staging, newFolder)
+	}
+	return p.staging
 }
 
 // inLedger tells whether the staging lies in the ledger's own folder.
-func (p preparedOutput) inLedger() bool { return strings.HasPrefix(p.Staging, stagingFolder+"/") }
+func (p preparedOutput) inLedger() bool { return inLedger(p.Staging) }
 
 // Prepare makes a staging folder for each output, on the disk that the output is on. Where that is is
 // saved in the document before it exists, so that nothing is ever staged that nobody knows of. A
@@ -88,8 +107,8 @@ func (s *Lease) Prepare(ctx context.Context, outputs []OutputSpec) error {
 
 // plan looks at one output and chooses its staging folder. It leaves nothing behind.
 func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
-	p := preparedOutput{name: spec.Name}
-	if spec.Class != Claims {
+	p := preparedOutput{name: spec.Name, parts: spec.Parts}
+	if spec.Class != Claims && spec.Class != Replaces {
 		return p, fmt.Errorf("output %s: class %q is not known to this version", spec.Name, spec.Class)
 	}
 	if err := checkName(spec.Name); err != nil {
@@ -112,7 +131,13 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 	if target.ID == "" {
 		target.ID = store.NewID()
 	}
-	staging, err := s.chooseStaging(spec.Name, base, absent)
+	var staging string
+	if spec.Class == Replaces {
+		p.Marker = partMarker + store.NewID()[:12]
+		staging, p.Renames, err = s.chooseReplacing(spec, base, absent)
+	} else {
+		staging, err = s.chooseStaging(spec.Name, base, absent)
+	}
 	if err != nil {
 		return p, &OutputUnwritableError{Output: spec.Name, Path: base, Err: err}
 	}
@@ -120,6 +145,7 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 	p.Output = Output{
 		Class: spec.Class, Mode: spec.Mode, Base: s.ledger.place(base), Absent: absent, Target: target.ID,
 		Staging: staging, Phase: phaseStaging, Claims: []string{}, Success: spec.Success,
+		Marker: p.Marker, Renames: p.Renames,
 	}
 	return p, nil
 }
@@ -203,6 +229,9 @@ func (s *Lease) makeStaging(p preparedOutput) error {
 		if err == nil {
 			err = fsys.WriteNew(filepath.Join(p.staging, stagingMarker), append(data, '\n'), 0o666)
 		}
+	}
+	if err == nil && p.Class == Replaces {
+		err = s.makeNew(p)
 	}
 	if err != nil {
 		return &OutputUnwritableError{Output: p.name, Path: p.staging, Err: err}

@@ -19,6 +19,7 @@ type Status string
 // The states of a run record. A run that succeeded and left nothing has no record any more, nor has
 // one that was refused.
 const (
+	Asking      Status = "asking" // for its batches and targets: it has staged nothing yet
 	Running     Status = "running"
 	Landed      Status = "landed" // dead; another start finished what it had committed
 	Succeeded   Status = "succeeded"
@@ -47,8 +48,10 @@ type Record struct {
 
 // Target is a place that a run writes to.
 type Target struct {
-	Path string `json:"path"` // real path of a folder, or a table
-	Adds bool   `json:"adds"` // false: it replaces what is there
+	Path  string `json:"path"`            // real path of a folder, or a table
+	ID    string `json:"id,omitempty"`    // of the folder's target file, if it has one
+	Adds  bool   `json:"adds"`            // false: it replaces what is there
+	Parts bool   `json:"parts,omitempty"` // it replaces folders in it, not the folder itself
 }
 
 // MarshalJSON upholds json.Marshaler.
@@ -175,4 +178,9 @@ func existing(path string) string {
 func (r Record) of(pipeline string) bool {
 	return pipeline == "" || r.Pipeline == pipeline ||
 		slices.ContainsFunc(r.Batches, func(b Batch) bool { return b.Pipeline == pipeline })
+}
+
+// meets tells whether the record is of a run that writes to one of these places.
+func (r Record) meets(targets []Target) bool {
+	return slices.ContainsFunc(r.Targets, func(t Target) bool { return slices.ContainsFunc(targets, t.meets) })
 }

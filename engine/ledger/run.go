@@ -37,9 +37,13 @@ type Run struct {
 
 // Begin begins a run: it makes the ledger if it is not there, writes the run's record, durably, and
 // starts its heartbeat. End ends it. The error is an *UnwritableError if the ledger cannot be written,
-// an *UnreadableError if it cannot be understood; nothing of the run is left then.
+// an *UnreadableError if it cannot be understood, a *TargetTwiceError; nothing of the run is left then.
 func (l *Ledger) Begin(ctx context.Context, info RunInfo) (*Run, error) {
 	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	targets := l.realTargets(info.Targets)
+	if err := twice(targets); err != nil {
 		return nil, err
 	}
 	id, err := l.create()
@@ -48,14 +52,10 @@ func (l *Ledger) Begin(ctx context.Context, info RunInfo) (*Run, error) {
 	}
 	r := &Run{ledger: l, id: id}
 	now := l.cfg.Now().UTC()
-	targets := slices.Clone(info.Targets)
-	for i := range targets {
-		targets[i].Path = realPath(targets[i].Path)
-	}
 	r.ID = now.Format("20060102T150405Z") + "-" + store.NewID()[:8]
 	r.record = Record{
 		Format: format, Run: r.ID, Pipeline: info.Pipeline, State: info.State, Identity: l.cfg.Identity,
-		Since: now, Batches: info.Batches, Targets: targets, Status: Running,
+		Since: now, Batches: info.Batches, Targets: targets, Status: Asking,
 	}
 	if err := l.writeRecord(r.record, true); err != nil {
 		r.forget()
@@ -116,6 +116,21 @@ func (r *Run) leaves() bool {
 	return slices.ContainsFunc(r.leases, func(s *Lease) bool { return !s.clean })
 }
 
+// doubtful lists the outputs that hold rows of this run although their batches are not its own.
+func (r *Run) doubtful() (outputs []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.leases {
+		if s.committed {
+			continue
+		}
+		for _, name := range sortedKeys(s.replaced) {
+			outputs = append(outputs, s.request.Batch.Task+"."+name)
+		}
+	}
+	return outputs
+}
+
 // End stops the heartbeat. The record is removed if the run succeeded or was refused and no document
 // names anything of it any more; otherwise it stays and says how the run ended, so that the next start
 // finds what is left.
@@ -125,14 +140,17 @@ func (r *Run) End(ctx context.Context, status Status) error {
 	if (status == Succeeded || status == Refused) && !r.leaves() {
 		return r.forget()
 	}
-	r.record.Status = status
+	r.record.Status, r.record.Doubtful = status, r.doubtful()
 	return errors.Join(r.ledger.writeRecord(r.record, false), remove(r.ledger, r.ledger.beatPath(r.ID)))
 }
 
-// forget removes the record and the heartbeat. The heartbeat goes first: a run is there as long as
-// either is, and the record says whose it is.
+// forget removes the record and the heartbeat. The heartbeat goes first, and the record only after it: a
+// run is there as long as either is, and the record says whose it is.
 func (r *Run) forget() error {
-	return errors.Join(remove(r.ledger, r.ledger.beatPath(r.ID)), remove(r.ledger, r.ledger.recordPath(r.ID)))
+	if err := remove(r.ledger, r.ledger.beatPath(r.ID)); err != nil {
+		return err
+	}
+	return remove(r.ledger, r.ledger.recordPath(r.ID))
 }
 
 // remove removes a file; one that is gone is fine.

@@ -21,7 +21,7 @@ type StagedFile struct {
 
 // Staging returns the absolute path of the folder that an output is staged in. Files there are named
 // <final name>.staged; folders below it are made one at a time.
-func (s *Lease) Staging(output string) string { return s.prepared[output].staging }
+func (s *Lease) Staging(output string) string { return s.prepared[output].data() }
 
 // Staged lists what an output's staging folder holds, sorted. What is found there counts, not what a
 // writer reports (I5). Anything but plain files with staged names is a *StagedError.
@@ -31,8 +31,9 @@ func (s *Lease) Staged(output string) ([]StagedFile, error) {
 		return nil, fmt.Errorf("batch %s: output %s was not prepared", s.request.Batch.Name(), output)
 	}
 	var files []StagedFile
-	err := filepath.WalkDir(p.staging, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path == filepath.Join(p.staging, stagingMarker) {
+	root := p.data()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path == filepath.Join(root, stagingMarker) {
 			return err
 		}
 		name, staged := strings.CutSuffix(d.Name(), stagedSuffix)
@@ -48,47 +49,66 @@ func (s *Lease) Staged(output string) ([]StagedFile, error) {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(p.staging, path)
+		rel, err := filepath.Rel(root, path)
 		files = append(files, StagedFile{Name: filepath.ToSlash(strings.TrimSuffix(rel, stagedSuffix)), Bytes: info.Size()})
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &StagedError{Output: output, Path: p.staging, Reason: "the staging folder, or a file in it, is gone"}
+		return nil, &StagedError{Output: output, Path: root, Reason: "the staging folder, or a file in it, is gone"}
 	}
 	slices.SortFunc(files, func(a, b StagedFile) int { return cmp.Compare(a.Name, b.Name) })
 	return files, err
 }
 
-var stagingName = regexp.MustCompile(`^_ubunye-[0-9a-f]{12}$`)
+// stagingName is that of a staging folder inside an output, or beside one that is replaced.
+var stagingName = regexp.MustCompile(`^(_ubunye-[0-9a-f]{12}|\.[0-9a-f]{12}\.ubunye)$`)
 
-// dropStaging removes a staging folder. Another process may do the same at any moment: either name absent is fine.
-func (l *Ledger) dropStaging(staging string) error {
-	dropped := staging + ".drop"
-	if err := l.setAside(staging, dropped); err != nil {
+const droppedSuffix = ".drop"
+
+// dropStaging removes a staging folder: it is grabbed first, then looked into, then removed. Another
+// process may do the same at any moment: either name absent is fine. look may be nil; an error of it
+// leaves the folder as it is, grabbed.
+func (l *Ledger) dropStaging(staging string, look func(grabbed string) error) error {
+	dropped := staging + droppedSuffix
+	if err := l.grab(staging, dropped, look); err != nil {
 		if is, lookErr := there(staging); is || lookErr != nil {
 			return err
 		}
 	}
-	if err := l.removeAll(dropped); err != nil {
+	if err := l.clear(dropped, look); err != nil {
 		return err
 	}
 	l.tidy(staging)
 	return nil
 }
 
-// setAside looks into a staging folder and renames it, always before it is removed, so that a paused owner's
-// rename or mkdir below the old name fails.
-func (l *Ledger) setAside(staging, dropped string) error {
+// grab takes a staging folder away from its run: it is renamed, always, before it is removed, so that a paused
+// owner's exchange, rename or mkdir below the old name fails.
+func (l *Ledger) grab(staging, dropped string, look func(string) error) error {
 	if is, err := there(staging); !is || err != nil {
 		return err
 	}
 	if err := l.ours(staging); err != nil {
 		return err
 	}
-	if err := l.removeAll(dropped); err != nil { // of an earlier try
+	if err := l.clear(dropped, look); err != nil { // of an earlier try
 		return err
 	}
 	return l.fs.Rename(staging, dropped)
+}
+
+// clear looks into a grabbed folder and removes it.
+func (l *Ledger) clear(dropped string, look func(string) error) error {
+	is, err := there(dropped)
+	if err != nil || !is {
+		return err
+	}
+	if look != nil {
+		if err := look(dropped); err != nil {
+			return err
+		}
+	}
+	return l.removeAll(dropped)
 }
 
 // removeAll tries twice: an answer may be lost.

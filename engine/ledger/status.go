@@ -70,11 +70,11 @@ func (l *Ledger) loadName(ctx context.Context, name string) (*Document, store.Ve
 	return l.load(ctx, Batch{Pipeline: parts[0], Task: parts[1], Key: parts[2]})
 }
 
-// noteStaging collects the staging folders that a document names, and the output folders it knows.
+// noteStaging collects the staging folders that a document names, and the folders where others may lie.
 func (l *Ledger) noteStaging(d *Document, named, bases map[string]bool) {
 	note := func(p Place, staging string) {
 		base, _ := l.find(p)
-		bases[base] = true
+		bases[base], bases[filepath.Dir(base)] = true, true // beside a folder that is replaced
 		if staging != "" {
 			named[l.stagingPath(base, staging)] = true
 		}
@@ -102,12 +102,12 @@ func (l *Ledger) stray(named, bases map[string]bool) []string {
 			continue // status names what it can see
 		}
 		for _, e := range entries {
-			if e.Type() == fs.ModeDir && stagingName.MatchString(strings.TrimSuffix(e.Name(), ".drop")) {
+			if e.Type() == fs.ModeDir && stagingName.MatchString(strings.TrimSuffix(e.Name(), droppedSuffix)) {
 				found = append(found, filepath.Join(base, e.Name()))
 			}
 		}
 	}
-	return slices.DeleteFunc(found, func(dir string) bool { return named[strings.TrimSuffix(dir, ".drop")] })
+	return slices.DeleteFunc(found, func(dir string) bool { return named[strings.TrimSuffix(dir, droppedSuffix)] })
 }
 
 // globLiteral escapes what filepath.Glob would take for a pattern.

@@ -66,3 +66,12 @@ func attribute(path, name string) ([]byte, error) {
 	}
 	return value[:n], nil
 }
+
+// isMountPoint tells whether a folder is where a file system, or a part of one, is mounted.
+func isMountPoint(path string) bool {
+	var st unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_NO_AUTOMOUNT, unix.STATX_TYPE, &st); err != nil {
+		return false
+	}
+	return st.Attributes_mask&st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}

@@ -60,6 +60,17 @@ func (w *world) open(hook fsops.Hook) *Ledger {
 	return l
 }
 
+// mortal opens the ledger as a process that is gone when anybody looks.
+func (w *world) mortal(hook fsops.Hook) *Ledger {
+	w.t.Helper()
+	c := w.config(hook)
+	c.Identity = ThisProcess()
+	c.Identity.PID, c.Identity.Started = 1<<22, "1" // beyond the highest pid there can be
+	l, err := Open(context.Background(), c)
+	w.must(err)
+	return l
+}
+
 func batch(dt string) Batch {
 	sum := sha256.Sum256([]byte(dt))
 	return Batch{Pipeline: "sales", Task: "clean_orders", Variables: map[string]string{"dt": dt}, Key: hex.EncodeToString(sum[:8]), Named: true}
@@ -71,6 +82,9 @@ type job struct {
 	rows   []string // one a file
 	rerun  bool
 	anyway bool
+	mode   string // "": append
+	slice  string
+	fails  bool // after everything was staged
 }
 
 // once is a run as the engine makes it: finish what is committed, begin, acquire, prepare, stage,
@@ -81,11 +95,11 @@ func (w *world) once(l *Ledger, j job) error {
 		return err
 	}
 	run, err := l.Begin(ctx, RunInfo{Pipeline: j.batch.Pipeline, State: j.batch.Pipeline + ".1", Batches: []Batch{j.batch},
-		Targets: []Target{{Path: w.lake, Adds: true}}})
+		Targets: []Target{{Path: w.lake, Adds: j.mode == "", Parts: j.mode == partsMode}}})
 	if err != nil {
 		return err
 	}
-	leases, err := run.Acquire(ctx, []Request{{Batch: j.batch, Appends: true, Rerun: j.rerun, Anyway: j.anyway}})
+	leases, err := run.Acquire(ctx, []Request{{Batch: j.batch, Appends: j.mode == "", Rerun: j.rerun, Anyway: j.anyway}})
 	if err != nil {
 		run.End(ctx, Refused)
 		return err
@@ -102,23 +116,49 @@ func (w *world) once(l *Ledger, j job) error {
 	return run.End(ctx, Succeeded)
 }
 
-func (w *world) spec() []OutputSpec {
-	return []OutputSpec{{Name: "clean", Class: Claims, Mode: "append", Base: w.lake, Success: true}}
+const (
+	wholeMode = "overwrite"
+	partsMode = "overwrite_partitions"
+)
+
+func (w *world) spec() []OutputSpec { return w.specOf("") }
+
+func (w *world) specOf(mode string) []OutputSpec {
+	if mode == "" {
+		return []OutputSpec{{Name: "clean", Class: Claims, Mode: "append", Base: w.lake, Success: true}}
+	}
+	return []OutputSpec{{Name: "clean", Class: Replaces, Mode: mode, Base: w.lake, Success: true, Parts: mode == partsMode}}
 }
 
 func (w *world) write(s *Lease, j job) error {
 	ctx := context.Background()
-	if err := s.Prepare(ctx, w.spec()); err != nil {
+	if err := s.Prepare(ctx, w.specOf(j.mode)); err != nil {
 		return err
 	}
 	if err := stage(s, j.rows); err != nil {
 		return err
 	}
-	if err := commit(s, "clean"); err != nil {
+	c, err := results(s, "clean")
+	if err != nil {
+		return err
+	}
+	if r := c.Outputs["clean"]; j.slice != "" {
+		r.Slice = j.slice
+		c.Outputs["clean"] = r
+	}
+	if err := s.Replace(ctx, c); err != nil {
+		return err
+	}
+	if j.fails {
+		return errFails
+	}
+	if err := s.Commit(ctx, c); err != nil {
 		return err
 	}
 	return s.Land(ctx)
 }
+
+var errFails = errors.New("another output failed")
 
 // stage writes one file a row, in folders p=0, p=1, …, as a compute engine would: not through fsops.
 func stage(s *Lease, rows []string) error {
@@ -136,11 +176,20 @@ func stage(s *Lease, rows []string) error {
 }
 
 func commit(s *Lease, outputs ...string) error {
+	c, err := results(s, outputs...)
+	if err != nil {
+		return err
+	}
+	return s.Commit(context.Background(), c)
+}
+
+// results is what a writer says that has staged what is there.
+func results(s *Lease, outputs ...string) (Commit, error) {
 	results := map[string]Result{}
 	for _, name := range outputs {
 		staged, err := s.Staged(name)
 		if err != nil {
-			return err
+			return Commit{}, err
 		}
 		r := Result{Claims: []string{}}
 		for _, f := range staged {
@@ -149,7 +198,7 @@ func commit(s *Lease, outputs ...string) error {
 		}
 		results[name] = r
 	}
-	return s.Commit(context.Background(), Commit{State: "sales.1", Config: "c0", Outputs: results})
+	return Commit{State: "sales.1", Config: "c0", Outputs: results}, nil
 }
 
 // rows returns what a reader of the lake sees, sorted: the contents of every file that is named as data.
@@ -251,9 +300,7 @@ func (w *world) free(b Batch) {
 		return
 	}
 	w.change(b, func(d *Document) {
-		for name, out := range d.Outputs {
-			d.Todo = append(d.Todo, Entry{Do: Drop, Run: d.Holder.Run, Output: name, Base: out.Base, Staging: out.Staging})
-		}
+		d.Todo = append(d.Todo, drops(d, d.Holder.Run)...)
 		d.Holder, d.Outputs = nil, nil
 		d.Epoch++
 	})

@@ -38,6 +38,7 @@ const (
 	WriterFailed  Code = "WriterFailed"
 
 	OutputUnwritable Code = "OutputUnwritable" // files cannot be landed in the output folder
+	OutputExists     Code = "OutputExists"     // mode error_if_exists, and there is data
 
 	NotAllLanded Code = "NotAllLanded" // committed, but its to-do list could not be emptied
 	Failed       Code = "Failed"       // anything that has no code of its own

@@ -12,17 +12,18 @@ type Kind string
 
 // The kinds of Event.
 const (
-	RunStarted   Kind = "run_started"   // its batches are held
-	WorkFinished Kind = "work_finished" // what an earlier run had committed was landed
-	TaskStarted  Kind = "task_started"
-	StepStarted  Kind = "step_started"
-	OutputLanded Kind = "output_landed" // its files are there
-	TaskFinished Kind = "task_finished"
-	TaskFailed   Kind = "task_failed" // one for each problem
-	Problem      Kind = "problem"     // what stops a run, or keeps it from starting
-	Warning      Kind = "warning"
-	PluginLog    Kind = "plugin_log"
-	RunFinished  Kind = "run_finished" // always the last
+	RunStarted    Kind = "run_started"   // its batches are held
+	WorkFinished  Kind = "work_finished" // what an earlier run had committed was landed
+	TaskStarted   Kind = "task_started"
+	StepStarted   Kind = "step_started"
+	OutputLanded  Kind = "output_landed"  // its files are there
+	OutputSkipped Kind = "output_skipped" // mode ignore, and there is data
+	TaskFinished  Kind = "task_finished"
+	TaskFailed    Kind = "task_failed" // one for each problem
+	Problem       Kind = "problem"     // what stops a run, or keeps it from starting
+	Warning       Kind = "warning"
+	PluginLog     Kind = "plugin_log"
+	RunFinished   Kind = "run_finished" // always the last
 )
 
 // Event is something that happened. Fields that do not apply are zero and left out of JSON.
@@ -43,6 +44,7 @@ type Event struct {
 	Bytes    *int64           `json:"bytes,omitempty"`
 	Files    *int64           `json:"files,omitempty"`
 	Replaced int64            `json:"replaced,omitempty"` // files of the batch's earlier commit that went
+	Folders  *int64           `json:"folders,omitempty"`  // that were there and were replaced whole
 	Duration float64          `json:"duration,omitempty"` // seconds
 	Exit     *int             `json:"exit,omitempty"`     // exit code of the program
 	Problem  *problem.Problem `json:"-"`

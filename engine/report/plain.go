@@ -35,7 +35,13 @@ func (p *Plain) Report(e Event) {
 	}
 	switch e.Kind {
 	case WorkFinished:
+		if value(e.Files) == 0 {
+			fmt.Fprintf(p.Err, "%s: removed what an earlier run had left to be removed\n", label(e))
+			break
+		}
 		fmt.Fprintf(p.Err, "%s: landed %s of an earlier run that had committed and not finished\n", label(e), Count(value(e.Files), "file"))
+	case OutputSkipped:
+		fmt.Fprintf(p.Out, "%s.%s: nothing written to %s: %s\n", e.Task, e.Output, e.Path, e.Message)
 	case TaskStarted:
 		fmt.Fprintf(p.Err, "%s: started\n", label(e))
 	case TaskFinished:
@@ -44,6 +50,9 @@ func (p *Plain) Report(e Event) {
 		replaced := ""
 		if e.Replaced > 0 {
 			replaced = ", replacing " + Count(e.Replaced, "file")
+		}
+		if value(e.Folders) > 0 {
+			replaced = ", replacing " + Count(*e.Folders, "folder")
 		}
 		fmt.Fprintf(p.Out, "%s.%s: %s in %s (%s) landed in %s%s\n", e.Task, e.Output,
 			Count(value(e.Rows), "row"), Count(value(e.Files), "file"), Size(value(e.Bytes)), e.Path, replaced)

@@ -28,7 +28,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	got = plan(t, abi.Output{Mode: "merge", Options: map[string]string{"layout": "pretty"}})
-	want := `[{mode "merge" is no mode of json outputs the mode is append} {options.layout "pretty" is no layout of JSON files one of lines, array}]`
+	want := `[{mode "merge" is no mode of json outputs the modes are append, overwrite, overwrite_partitions, error_if_exists, ignore} {options.layout "pretty" is no layout of JSON files one of lines, array}]`
 	if fmt.Sprint(got.Problems) != want || got.Will != "" {
 		t.Errorf("got %+v", got.Problems)
 	}

@@ -26,12 +26,19 @@ func plan(t *testing.T, out abi.Output) abi.PlanAnswer {
 
 func TestPlan(t *testing.T) {
 	for want, out := range map[string]abi.Output{
-		"append Parquet files (zstd) to /lake":                             {},
-		"append Parquet files (none) to /lake":                             {Options: map[string]string{"compression": "none"}},
-		"append Parquet files (zstd) to /lake, partitioned by year, month": {PartitionBy: []string{"year", "month"}, Options: map[string]string{"compression_level": "22", "row_group_size": "2048"}},
+		"append Parquet files (zstd) to /lake":                                                         {},
+		"append Parquet files (none) to /lake":                                                         {Options: map[string]string{"compression": "none"}},
+		"replace what is in the folder by Parquet files (zstd) in /lake":                               {Mode: "overwrite"},
+		"replace by Parquet files (zstd) the partitions that the data has in /lake, partitioned by dt": {Mode: "overwrite_partitions", PartitionBy: []string{"dt"}},
+		"write Parquet files (zstd), unless there is data, to /lake":                                   {Mode: "ignore"},
+		"append Parquet files (zstd) to /lake, partitioned by year, month":                             {PartitionBy: []string{"year", "month"}, Options: map[string]string{"compression_level": "22", "row_group_size": "2048"}},
 	} {
 		got := plan(t, out)
-		if got.Will != want || got.Class != abi.ClassClaims || got.Target != "/lake" || len(got.Problems) != 0 {
+		class := abi.ClassClaims
+		if strings.HasPrefix(out.Mode, "overwrite") {
+			class = abi.ClassReplaces
+		}
+		if got.Will != want || got.Class != class || got.Target != "/lake" || len(got.Problems) != 0 {
 			t.Errorf("want %q, got %+v", want, got)
 		}
 	}
@@ -43,7 +50,8 @@ func TestPlanProblems(t *testing.T) {
 		out  abi.Output
 		want string
 	}{
-		{abi.Output{Mode: "merge"}, `mode: "merge" is no mode of parquet outputs (the mode is append)`},
+		{abi.Output{Mode: "merge"}, `mode: "merge" is no mode of parquet outputs (the modes are append, overwrite, overwrite_partitions, error_if_exists, ignore)`},
+		{abi.Output{Mode: "overwrite_partitions"}, "partition_by: mode overwrite_partitions replaces partitions, and there are none (name the columns, or use mode overwrite)"},
 		{abi.Output{PartitionBy: []string{"dt"}, TargetFileSize: 1}, "target_file_size: target_file_size does not go with partition_by (remove one of the two)"},
 		{abi.Output{TargetFileSize: -1}, "target_file_size: target_file_size is negative ()"},
 		{abi.Output{PartitionBy: []string{"dt", "DT"}}, `partition_by: column "DT" is named twice ()`},

@@ -112,6 +112,13 @@ func (f *FS) RenameExclusive(from, to string) error {
 	return f.do("rename", from, to, func() error { return renameNoReplace(from, to) })
 }
 
+// Exchange swaps what two names stand for, in one step: whoever looks a name up finds what was there or
+// what comes there, never nothing. Both must exist, on one file system. The error is
+// errors.ErrUnsupported where the file system cannot.
+func (f *FS) Exchange(a, b string) error {
+	return f.do("exchange", a, b, func() error { return exchange(a, b) })
+}
+
 // Link gives a file a second name; it fails with fs.ErrExist if that name is taken.
 func (f *FS) Link(from, to string) error {
 	return f.do("link", from, to, func() error { return os.Link(from, to) })

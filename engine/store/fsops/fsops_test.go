@@ -136,3 +136,77 @@ func TestParseFault(t *testing.T) {
 		}
 	}
 }
+
+func TestExchangeSwapsFolders(t *testing.T) {
+	dir := t.TempDir()
+	f := New(nil)
+	for _, name := range []string{"a", "b"} {
+		if err := errors.Join(f.Mkdir(filepath.Join(dir, name), 0o700), f.WriteNew(filepath.Join(dir, name, "who"), []byte(name), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	if err := f.Exchange(a, b); errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	if read(t, filepath.Join(a, "who")) != "b" || read(t, filepath.Join(b, "who")) != "a" {
+		t.Fatal("not swapped")
+	}
+	if err := f.Exchange(a, filepath.Join(dir, "c")); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("with a name that is not there: %v", err)
+	}
+	if err := f.Exchange(filepath.Join(a, "who"), a); !errors.Is(err, errors.ErrUnsupported) {
+		t.Fatalf("a folder with what lies in it: %v", err)
+	}
+}
+
+func TestCopyAttributes(t *testing.T) {
+	dir := t.TempDir()
+	f := New(nil)
+	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+	if err := errors.Join(f.Mkdir(from, 0o755), f.Mkdir(to, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	groups, err := os.Getgroups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gid := os.Getgid()
+	for _, g := range groups {
+		if g != gid {
+			gid = g // one that the new folder would not have had
+		}
+	}
+	if os.Getuid() == 0 {
+		gid = 12345
+		if err := os.Chown(from, 54321, gid); err != nil {
+			t.Fatal(err)
+		}
+	} else if err := os.Chown(from, -1, gid); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(from, 0o751|fs.ModeSetgid); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.CopyAttributes(from, to); err != nil {
+		t.Fatal(err)
+	}
+	want, have := must(os.Stat(from)), must(os.Stat(to))
+	w, h := want.Sys().(*syscall.Stat_t), have.Sys().(*syscall.Stat_t)
+	if have.Mode() != want.Mode() || w.Gid != h.Gid || w.Uid != h.Uid || int(h.Gid) != gid {
+		t.Fatalf("mode %v gid %d uid %d, want %v %d %d", have.Mode(), h.Gid, h.Uid, want.Mode(), w.Gid, w.Uid)
+	}
+	trace := &Trace{}
+	if err := New(trace).CopyAttributes(from, to); err != nil || len(trace.Ops()) > 0 {
+		t.Fatalf("copied what was equal: %v, %v", trace.Ops(), err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

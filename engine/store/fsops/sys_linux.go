@@ -24,6 +24,18 @@ func renameNoReplace(from, to string) error {
 	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 }
 
+// exchange is renameat2(2) with RENAME_EXCHANGE. EINVAL also means that one name lies below the other.
+func exchange(a, b string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
+		return fmt.Errorf("exchange of %s and %s: %w", a, b, errors.ErrUnsupported)
+	}
+	return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
+}
+
 func syncFS(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -16,6 +16,10 @@ func renameNoReplace(from, to string) error {
 	return fmt.Errorf("rename without replacing: %w", errors.ErrUnsupported)
 }
 
+func exchange(a, b string) error {
+	return fmt.Errorf("exchange of %s and %s: %w", a, b, errors.ErrUnsupported)
+}
+
 func syncFS(path string) error {
 	return fmt.Errorf("sync of a whole file system: %w", errors.ErrUnsupported)
 }

@@ -26,10 +26,30 @@ var _ sdk.Writer = Format{}
 func (f Format) Describe() abi.Description {
 	return abi.Description{
 		Name: f.Name, Version: "1", Doc: f.Doc,
-		Modes:        []abi.Mode{{Name: "append", Class: abi.ClassClaims}},
+		Modes:        modes(),
 		Options:      schema(f.Options),
 		Capabilities: []abi.Capability{abi.CapRelation},
 	}
+}
+
+// modes are those that the engine can carry out for any writer that stages files: it lands them, or puts
+// staged folders in place.
+func modes() []abi.Mode {
+	return []abi.Mode{
+		{Name: "append", Class: abi.ClassClaims},
+		{Name: "overwrite", Class: abi.ClassReplaces},
+		{Name: "overwrite_partitions", Class: abi.ClassReplaces},
+		{Name: "error_if_exists", Class: abi.ClassClaims},
+		{Name: "ignore", Class: abi.ClassClaims},
+	}
+}
+
+func modeNames() string {
+	var names []string
+	for _, m := range modes() {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Plan upholds sdk.Writer.
@@ -39,7 +59,7 @@ func (f Format) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
 	class, ok := f.Describe().Class(out.Mode, out.Options)
 	if !ok {
 		answer.Problems = append(answer.Problems, abi.Problem{Field: "mode",
-			Message: fmt.Sprintf("%q is no mode of %s outputs", out.Mode, f.Name), Hint: "the mode is append"})
+			Message: fmt.Sprintf("%q is no mode of %s outputs", out.Mode, f.Name), Hint: "the modes are " + modeNames()})
 	}
 	answer.Class = class
 	answer.Problems = append(answer.Problems, checkLayout(out)...)
@@ -55,11 +75,20 @@ func (f Format) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
 }
 
 func (f Format) will(out abi.Output) string {
-	line := "append " + f.Title + " files"
+	what := f.Title + " files"
 	if c := withDefaults(f.Options, out.Options)["compression"]; c != "" {
-		line += " (" + c + ")"
+		what += " (" + c + ")"
 	}
-	line += " to " + out.Target
+	line := "append " + what + " to "
+	switch out.Mode {
+	case "overwrite":
+		line = "replace what is in the folder by " + what + " in "
+	case "overwrite_partitions":
+		line = "replace by " + what + " the partitions that the data has in "
+	case "error_if_exists", "ignore":
+		line = "write " + what + ", unless there is data, to "
+	}
+	line += out.Target
 	if len(out.PartitionBy) > 0 {
 		line += ", partitioned by " + strings.Join(out.PartitionBy, ", ")
 	}
@@ -73,6 +102,10 @@ func checkLayout(out abi.Output) (problems []abi.Problem) {
 	}
 	if out.TargetFileSize < 0 {
 		problems = append(problems, abi.Problem{Field: "target_file_size", Message: "target_file_size is negative"})
+	}
+	if out.Mode == "overwrite_partitions" && len(out.PartitionBy) == 0 {
+		problems = append(problems, abi.Problem{Field: "partition_by",
+			Message: "mode overwrite_partitions replaces partitions, and there are none", Hint: "name the columns, or use mode overwrite"})
 	}
 	seen := map[string]bool{}
 	for _, column := range out.PartitionBy {
