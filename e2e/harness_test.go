@@ -49,6 +49,8 @@ type project struct {
 	dir  string
 	home string   // the user's cache goes below it
 	env  []string // more environment
+
+	format string // of the outputs that rows reads; empty: parquet
 }
 
 // cacheHome is shared by the tests, so that each does not compile the writers again.
@@ -195,10 +197,20 @@ func (r result) oneLine(t *testing.T) result {
 	return r
 }
 
-// rows reads a folder of Parquet files with pyarrow: every row as one JSON line, sorted.
+// rows reads an output, Parquet with pyarrow and others with Python's own modules: every row as one JSON line, sorted.
 func (p *project) rows(folder string) []string {
 	p.t.Helper()
-	return foreign.read(p.t, map[string]any{"kind": "parquet", "path": p.path(folder)})
+	kind := p.format
+	if kind == "" {
+		kind = "parquet"
+	}
+	return foreign.read(p.t, map[string]any{"kind": kind, "path": p.path(folder)})
+}
+
+// arrowRows is rows with pyarrow for csv and json too, which is told the types.
+func (p *project) arrowRows(folder string, types map[string]string) []string {
+	p.t.Helper()
+	return foreign.read(p.t, map[string]any{"kind": p.format, "path": p.path(folder), "types": types})
 }
 
 // csvRows reads the rows of a CSV file with Python's own reader.

@@ -1,22 +1,32 @@
-"""Reads what a run has left, as a reader that is not ours: folders of Parquet files with pyarrow, CSV
-files with Python's own module. It answers one request a line, so that a thousand checks start one process:
+"""Reads what a run has left, as readers that are not ours. It answers one request a line, so that a thousand checks start
+one process:
 
-    {"kind": "parquet", "path": FOLDER}
-    {"kind": "csv", "path": FILE, "where": {COLUMN: TEXT}}
+    {"kind": "parquet", "path": FOLDER}                     a folder of Parquet files, with pyarrow
+    {"kind": "csv" or "json", "path": FOLDER}               a folder of such files, with Python's own modules
+    {"kind": …, "path": FOLDER, "types": {COLUMN: TYPE}}    the same with pyarrow's, given the types
+    {"kind": "csv", "path": FILE, "where": {COLUMN: TEXT}}  one file
 
 The answer is {"rows": [...]}, or {"error": TEXT}: each row as JSON with sorted keys, every value as text,
-NULL as null; the rows are sorted."""
+NULL as null; the rows are sorted. Partition folders are columns. An empty text of a csv file is what it is: Python's module
+cannot tell it from NULL."""
 
 import csv
+import io
 import json
 import os
 import sys
+import urllib.parse
 
+import pyarrow as pa
+import pyarrow.csv
 import pyarrow.dataset as ds
+import pyarrow.json
 
 
 def text(value):
-    return None if value is None else str(value)
+    if value is None or isinstance(value, (str, list, dict)):
+        return value
+    return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def parquet_rows(folder):
@@ -27,6 +37,55 @@ def parquet_rows(folder):
     return [{k: text(v) for k, v in row.items()} for row in data.to_table().to_pylist()]
 
 
+def data_files(folder):
+    """The files that a reader of the folder takes for data, each with the columns that stand in the names of folders."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = [f for f in folders if f[0] not in "._"]
+        parts = [p.split("=", 1) for p in os.path.relpath(base, folder).split(os.sep) if "=" in p]
+        columns = {urllib.parse.unquote(k): urllib.parse.unquote(v) for k, v in parts}
+        columns = {k: None if v == "__HIVE_DEFAULT_PARTITION__" else v for k, v in columns.items()}
+        for name in names:
+            if name[0] not in "._":
+                yield os.path.join(base, name), columns
+
+
+def opened(path):
+    compression = {".gz": "gzip", ".zst": "zstd"}.get(os.path.splitext(path)[1])
+    return pa.input_stream(path, compression=compression)
+
+
+def text_rows(kind, folder, types):
+    rows = []
+    for path, columns in data_files(folder):
+        if types is not None:
+            found = pyarrow_rows(kind, path, types)
+        else:
+            # A text layer would put a line end of its own in place of those in values.
+            lines = io.TextIOWrapper(opened(path), encoding="utf-8", newline="")
+            found = list(csv.DictReader(lines, strict=True)) if kind == "csv" else json_objects(lines.read())
+        rows += [{k: text(v) for k, v in (row | columns).items()} for row in found]
+    return rows
+
+
+def json_objects(source):
+    exact = {"parse_float": str, "parse_int": str}
+    if source.lstrip().startswith("["):
+        return json.loads(source, **exact)
+    return [json.loads(line, **exact) for line in source.split("\n") if line]
+
+
+def pyarrow_rows(kind, path, types):
+    schema = pa.schema([(name, eval(typ, {"pa": pa})) for name, typ in types.items()])
+    if kind == "csv":
+        convert = pa.csv.ConvertOptions(column_types=schema, strings_can_be_null=True, quoted_strings_can_be_null=False)
+        table = pa.csv.read_csv(opened(path), parse_options=pa.csv.ParseOptions(newlines_in_values=True), convert_options=convert)
+    elif opened(path).read(1) == b"":
+        return []  # pyarrow.json knows no file without rows
+    else:
+        table = pa.json.read_json(opened(path), parse_options=pa.json.ParseOptions(explicit_schema=schema))
+    return table.to_pylist()
+
+
 def csv_rows(path, where):
     with open(path, newline="", encoding="utf-8") as f:
         rows = list(csv.DictReader(f))
@@ -34,10 +93,13 @@ def csv_rows(path, where):
 
 
 def answer(request):
-    if request["kind"] == "parquet":
-        rows = parquet_rows(request["path"])
+    kind, path = request["kind"], request["path"]
+    if kind == "parquet":
+        rows = parquet_rows(path)
+    elif os.path.isfile(path):
+        rows = csv_rows(path, request.get("where") or {})
     else:
-        rows = csv_rows(request["path"], request.get("where") or {})
+        rows = text_rows(kind, path, request.get("types"))
     return {"rows": sorted(json.dumps(r, sort_keys=True, ensure_ascii=False) for r in rows)}
 
 

@@ -31,9 +31,18 @@ tasks:
 `
 
 // newSales is a project with salesPipeline and two days of data.
-func newSales(t *testing.T) *project {
+func newSales(t *testing.T) *project { t.Helper(); return newSalesIn(t, "parquet") }
+
+// formats are those of the outputs. Compressed text is renamed while it is staged, which is more to go wrong.
+var formats = []string{"parquet", "csv", "json"}
+
+var formatOptions = map[string]string{"parquet": "{}", "csv": "{compression: gzip}", "json": "{compression: zstd}"}
+
+// newSalesIn is newSales with another format of the output.
+func newSalesIn(t *testing.T, format string) *project {
 	t.Helper()
-	p := newProject(t, salesPipeline)
+	p := newProject(t, strings.Replace(salesPipeline, "format: parquet", "format: "+format+"\n        options: "+formatOptions[format], 1))
+	p.format = format
 	p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,10.00\n2,2026-01-01,20.50\n9007199254740993,2026-01-01,0.01\n")
 	p.write("landing/2026-01-02/a.csv", "id,dt,amount\n3,2026-01-02,30.00\n")
 	return p

@@ -108,6 +108,7 @@ func (b *batch) start(ctx context.Context) error {
 		Threads:   b.config.Engine.Threads,
 		Spill:     b.spillFolder(b.task.Name),
 		Variables: b.variables(),
+		Rename:    b.FS.RenameNoReplace,
 	})
 	if err != nil {
 		return err

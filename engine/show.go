@@ -65,7 +65,7 @@ func (r *run) explainShow(err *outputError, task string) problem.List {
 
 func readTable(ctx context.Context, session compute.Session, task string, t plan.Target, limit int) (Table, error) {
 	table := Table{Task: task, Output: t.Name, Path: t.Written}
-	relation, _, err := session.Input(ctx, compute.Input{Name: task + "." + t.Name, Format: t.Format, Path: t.Path})
+	relation, _, err := session.Input(ctx, compute.Input{Name: task + "." + t.Name, Format: t.Format, Path: t.Path, Options: t.Options, Encoded: true})
 	if err != nil {
 		return table, err
 	}

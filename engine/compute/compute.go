@@ -23,6 +23,10 @@ type Settings struct {
 	Threads   int        // worker threads; 0: the engine's default
 	Spill     string     // folder for what does not fit in memory; it need not exist, the one above it must; it belongs to the session
 	Variables []Variable // what SQL may name as $dt
+
+	// Rename gives a file of an Encode another name in its folder, one that is not taken. Engines whose own writers cannot
+	// make the names that Encode promises need it.
+	Rename func(from, to string) error
 }
 
 // Variable is a value that SQL binds as $name.
@@ -85,10 +89,14 @@ type RowReader interface {
 // Input describes files to read.
 type Input struct {
 	Name    string            // the relation's name
-	Format  string            // "csv" or "parquet"
+	Format  string            // "csv", "json" or "parquet"
 	Path    string            // absolute path, possibly a glob (*, ?, [..], **)
 	Columns []Column          // declared columns, found in the file by name; empty: as the file says
 	Options map[string]string // format options, as "delimiter"
+
+	// Encoded says that Encode wrote the files: Options are those that it was given. The columns in the names of folders
+	// are read too, and an empty text is none that is missing.
+	Encoded bool
 }
 
 // File is one file that an input reads.
@@ -117,17 +125,18 @@ type Column struct {
 // Encode describes files to be written.
 type Encode struct {
 	Relation       Relation
-	Format         string            // "parquet"
+	Format         string            // "csv", "json" or "parquet"
 	Dir            string            // absolute path of a folder that exists; files go below it
 	Suffix         string            // appended to every file name, as ".staged"
 	PartitionBy    []string          // columns that become key=value folders and leave the files; the order is that of the folders
 	OrderBy        []string          // SQL order terms, for clustering; parallel writers may leave small breaks in the order
 	TargetFileSize int64             // bytes at which a new file is begun, roughly; 0: one file a partition. Not with PartitionBy
 	Options        map[string]string // format options, as "compression"
-	Statistics     bool              // per-column nulls, min and max wanted
+	Statistics     bool              // per-column nulls, min and max wanted; text files have none
 }
 
-// Encoded is one file that Encode wrote.
+// Encoded is one file that Encode wrote. Its name is part-UUID, then the extension of the format and of its compression, as
+// in part-….csv.gz, then the suffix.
 type Encoded struct {
 	Name      string            // path below Dir, with slashes, including the suffix
 	Partition map[string]string // partition column to value as text; a NULL is absent

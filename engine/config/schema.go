@@ -102,7 +102,7 @@ func taskField() *Field {
 
 func inputField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
-		{Name: "format", Kind: Choice, Required: true, Values: []string{"csv", "parquet"}, LaterOf: []string{"json", "delta", "jdbc"}, Example: "csv",
+		{Name: "format", Kind: Choice, Required: true, Values: []string{"csv", "json", "parquet"}, LaterOf: []string{"delta", "jdbc"}, Example: "csv",
 			Doc: "The format of the files."},
 		{Name: "path", Kind: Path, Required: true, Example: "landing/{{ dt }}/orders*.csv",
 			Doc: "A file, or a glob (*, ?, [..], **)."},

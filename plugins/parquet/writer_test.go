@@ -1,13 +1,10 @@
 package parquet_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/plugins/parquet"
@@ -20,7 +17,7 @@ func plan(t *testing.T, out abi.Output) abi.PlanAnswer {
 		out.Mode = "append"
 	}
 	out.Target = "/lake"
-	answer, err := parquet.Writer{}.Plan(abi.PlanRequest{Output: out})
+	answer, err := parquet.Writer().Plan(abi.PlanRequest{Output: out})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,41 +75,6 @@ options.row_group_size: "many" is no size of a row group (2048 to 100000000 rows
 	}
 }
 
-// The published schema and the checks of plan agree on each value.
-func TestOptionsSchemaAgreesWithPlan(t *testing.T) {
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(parquet.Writer{}.Describe().Options)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("options.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("options.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string][]any{
-		"compression":       {"zstd", "snappy", "gzip", "lz4", "brotli", "none", "lzo", ""},
-		"compression_level": {0, 1, 22, 23, -1},
-		"row_group_size":    {2047, 2048, 100_000_000, 100_000_001},
-		"dictionary":        {"yes"},
-	}
-	for name, all := range values {
-		for _, v := range all {
-			problems := plan(t, abi.Output{Options: map[string]string{name: fmt.Sprint(v)}}).Problems
-			data, _ := json.Marshal(map[string]any{name: v})
-			instance, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if valid := schema.Validate(instance) == nil; valid != (len(problems) == 0) {
-				t.Errorf("%s: %v: the schema says %t, plan says %+v", name, v, valid, problems)
-			}
-		}
-	}
-}
-
 var schema = []abi.Column{{Name: "id", Type: "BIGINT"}, {Name: "dt", Type: "DATE"}}
 
 func host() *sdktest.Host {
@@ -123,7 +85,7 @@ func host() *sdktest.Host {
 func TestStageHasTheEngineEncode(t *testing.T) {
 	h := host()
 	out := abi.Output{PartitionBy: []string{"DT"}, SortBy: []string{"id DESC"}, Options: map[string]string{"row_group_size": "4096"}}
-	answer, err := parquet.Writer{}.Stage(h, abi.StageRequest{Output: out, Relation: "clean", Schema: schema})
+	answer, err := parquet.Writer().Stage(h, abi.StageRequest{Output: out, Relation: "clean", Schema: schema})
 	if err != nil || answer.Rows != 7 || len(answer.Files) != 2 {
 		t.Fatal(answer, err)
 	}
@@ -140,7 +102,7 @@ func TestStageRefusesPartitionsThatCannotBe(t *testing.T) {
 		"dt,id":  "partition_by takes every column, so nothing is left for the files; leave out at least one column",
 	} {
 		h := host()
-		_, err := parquet.Writer{}.Stage(h, abi.StageRequest{Output: abi.Output{PartitionBy: strings.Split(columns, ",")}, Relation: "clean", Schema: schema})
+		_, err := parquet.Writer().Stage(h, abi.StageRequest{Output: abi.Output{PartitionBy: strings.Split(columns, ",")}, Relation: "clean", Schema: schema})
 		var f *abi.Failure
 		if !errors.As(err, &f) || f.Message+"; "+f.Hint != want || len(h.Encoded) != 0 {
 			t.Errorf("%s: %v", columns, err)
@@ -157,7 +119,7 @@ func TestStageHandsOnFailures(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := (parquet.Writer{}).Stage(h, abi.StageRequest{Relation: "clean", Schema: schema}); !errors.Is(err, full) {
+	if _, err := parquet.Writer().Stage(h, abi.StageRequest{Relation: "clean", Schema: schema}); !errors.Is(err, full) {
 		t.Fatal(err)
 	}
 }

@@ -43,6 +43,15 @@ func Run(t *testing.T, h Harness) {
 		{"CSVHeaderMistakes", csvHeaderMistakes},
 		{"CSVValueMistakes", csvValueMistakes},
 		{"CSVLineMistakes", csvLineMistakes},
+		{"JSONValues", jsonValues},
+		{"JSONNested", jsonNested},
+		{"JSONInferredTypes", jsonInferredTypes},
+		{"JSONInferredMistakes", jsonInferredMistakes},
+		{"JSONValueMistakes", jsonValueMistakes},
+		{"JSONLineMistakes", jsonLineMistakes},
+		{"JSONOptions", jsonOptions},
+		{"JSONNumbersAsWritten", jsonNumbersAsWritten},
+		{"TextPartitions", textPartitions},
 		{"InputMissing", inputMissing},
 		{"InputBadOptions", inputBadOptions},
 		{"ParquetRoundTrip", parquetRoundTrip},
@@ -61,6 +70,13 @@ func Run(t *testing.T, h Harness) {
 		{"EncodeExactSums", encodeExactSums},
 		{"EncodeStatistics", encodeStatistics},
 		{"EncodeMistakes", encodeMistakes},
+		{"EncodeCSVValues", encodeCSVValues},
+		{"EncodeCSVRoundTrip", encodeCSVRoundTrip},
+		{"EncodeJSONValues", encodeJSONValues},
+		{"EncodeJSONRoundTrip", encodeJSONRoundTrip},
+		{"EncodeTextFiles", encodeTextFiles},
+		{"EncodeTextEmpty", encodeTextEmpty},
+		{"EncodeTextMistakes", encodeTextMistakes},
 		{"EncodeKeepsStrangers", encodeKeepsStrangers},
 		{"RowsValues", rowsValues},
 		{"RowsWindows", rowsWindows},
@@ -81,7 +97,7 @@ type fixture struct {
 
 func (f *fixture) open(variables ...compute.Variable) compute.Session {
 	f.t.Helper()
-	ses, err := f.h.New(f.t).Open(f.t.Context(), compute.Settings{Spill: filepath.Join(f.dir, "spill"), Threads: 2, Variables: variables})
+	ses, err := f.h.New(f.t).Open(f.t.Context(), compute.Settings{Spill: filepath.Join(f.dir, "spill"), Threads: 2, Variables: variables, Rename: os.Rename})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
@@ -31,6 +34,33 @@ func csvValues(t *testing.T, f *fixture) {
 	f.count(r, 3)
 }
 
+func gzipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	return pressed(t, text, &b, gzip.NewWriter(&b))
+}
+
+func zstded(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z, err := zstd.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pressed(t, text, &b, z)
+}
+
+func pressed(t *testing.T, text string, into *bytes.Buffer, z io.WriteCloser) string {
+	t.Helper()
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return into.String()
+}
+
 // Columns are found by name: files whose columns stand in another order give the same relation.
 func csvByName(t *testing.T, f *fixture) {
 	f.write("a1.csv", "id,name\n1,one\n")
@@ -40,19 +70,6 @@ func csvByName(t *testing.T, f *fixture) {
 		t.Errorf("files: %v", files)
 	}
 	f.wantRows(f.rows(r), "one|1", "two|2")
-}
-
-func gzipped(t *testing.T, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 // A compressed file that was cut off or damaged is an error, never fewer rows.
@@ -88,6 +105,7 @@ func csvGlobAndGzip(t *testing.T, f *fixture) {
 	f.write("in/2026/01/a.csv", "id\n1\n")
 	f.write("in/2026/02/b.csv.gz", gzipped(t, "id\n2\n"))
 	f.write("in/2026/02/c[1].csv", "id\n3\n")
+	f.write("in/2026/03/d.csv.zst", zstded(t, "id\n4\n"))
 	f.write("in/2026/_tmp/d.csv", "id\n99\n")
 	f.write("in/2026/01/.e.csv", "id\n99\n")
 	f.write("in/2026/01/_f.csv", "id\n99\n")
@@ -99,10 +117,10 @@ func csvGlobAndGzip(t *testing.T, f *fixture) {
 		files      int
 		want       []string
 	}{
-		{"deep", "in/**/*.csv*", 3, []string{"1", "2", "3"}},
+		{"deep", "in/**/*.csv*", 4, []string{"1", "2", "3", "4"}},
 		{"one", "in/2026/01/?.csv", 1, []string{"1"}},
-		{"set", "in/2026/0[2-3]/*", 2, []string{"2", "3"}},
-		{"not", "in/2026/0[!1]/*", 2, []string{"2", "3"}},
+		{"set", "in/2026/0[2-3]/*", 3, []string{"2", "3", "4"}},
+		{"not", "in/2026/0[!1]/*", 3, []string{"2", "3", "4"}},
 		{"literal", "in/2026/02/c[1].csv", 1, []string{"3"}},
 		{"spelled", "in/2026/01/_*.csv", 1, []string{"99"}},
 		{"middle", "in/*/02/b.csv.gz", 1, []string{"2"}},
@@ -213,10 +231,13 @@ func csvLineMistakes(t *testing.T, f *fixture) {
 		{"open_quote", "3,\"x", "a quote is not closed"},
 		{"encoding", "3,\xff\xfe,3", "not UTF-8"},
 	} {
-		for _, gz := range []bool{false, true} {
-			name, content := tt.name+".csv", head+tt.line+"\n"
-			if gz {
-				name, content = name+".gz", gzipped(t, content)
+		for _, ending := range []string{"", ".gz", ".zst"} {
+			name, content := tt.name+".csv"+ending, head+tt.line+"\n"
+			switch ending {
+			case ".gz":
+				content = gzipped(t, content)
+			case ".zst":
+				content = zstded(t, content)
 			}
 			p := f.write(name, content)
 			in := strings.ReplaceAll(name, ".", "_")

@@ -99,9 +99,12 @@ func (s *session) blameInput(ctx context.Context, in *input, err error) error {
 		}
 	}
 	var found error
-	if in.csv != nil {
+	switch {
+	case in.csv != nil:
 		found = s.blameCSV(ctx, in.csv)
-	} else {
+	case in.json != nil:
+		found = s.blameJSON(ctx, in.json)
+	default:
 		found = s.blameParquet(ctx, in)
 	}
 	if c := cancelled(ctx); c != nil {
@@ -165,7 +168,7 @@ type reject struct {
 // rejected gives the first line of a file that is not csv of the right width.
 func (s *session) rejected(ctx context.Context, c *csvInput, g csvGroup, f compute.File) error {
 	more := fmt.Sprintf(", store_rejects = true, rejects_table = 'ubunye_rejects', rejects_scan = 'ubunye_reject_scans', rejects_limit = %d", rejectsLimit)
-	if err := s.consume(ctx, c.read([]compute.File{f}, g.width, more)); err != nil {
+	if err := s.consume(ctx, c.read(g, []compute.File{f}, more)); err != nil {
 		// Not a line but the file: not what its compression says, for example.
 		return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Message: "it cannot be read: " + parse(err).line(), Err: err}
 	}
@@ -275,7 +278,7 @@ func (s *session) misfit(ctx context.Context, c *csvInput, g csvGroup, f compute
 			continue
 		}
 		bad[i] = map[string]bool{}
-		q := fmt.Sprintf("SELECT DISTINCT %s FROM %s WHERE %s LIMIT %d", fit.column, c.read([]compute.File{f}, g.width, ""), fit.misfits(), rejectsLimit)
+		q := fmt.Sprintf("SELECT DISTINCT %s FROM %s WHERE %s LIMIT %d", fit.column, c.read(g, []compute.File{f}, ""), fit.misfits(), rejectsLimit)
 		err := s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
 			var text string
 			err := rows.Scan(&text)
@@ -326,7 +329,7 @@ func (c *csvInput) firstMisfit(ctx context.Context, g csvGroup, f compute.File, 
 	return nil
 }
 
-func misfitErr(file string, line int64, c compute.Column, text string) error {
+func misfitErr(file string, line int64, c compute.Column, text string) *compute.Error {
 	return &compute.Error{Kind: compute.InputInvalid, File: file, Line: line, Column: c.Name, Message: fmt.Sprintf("%s is not %s %s", shorten(text), article(c.Type), c.Type), Hint: fitHint(c.Type)}
 }
 

@@ -39,13 +39,18 @@ func compressionOf(name string) (compression, bool) {
 
 // openText opens a text file, decompressed as its name says.
 func openText(name string) (io.ReadCloser, error) {
+	c, _ := compressionOf(name)
+	return openCompressed(name, c)
+}
+
+// openCompressed opens a text file of that compression; the zero one is none.
+func openCompressed(name string, c compression) (io.ReadCloser, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	t := &textFile{Reader: f, closers: []func() error{f.Close}}
-	c, ok := compressionOf(name)
-	if !ok {
+	if c == (compression{}) {
 		return t, nil
 	}
 	if err := t.decompress(name, c); err != nil {

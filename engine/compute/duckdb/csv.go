@@ -10,6 +10,9 @@ import (
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
 
+// maxLineSize is the most bytes of a line, or of a JSON value, that can be had.
+const maxLineSize = 1 << 30
+
 // headerLimit is the most bytes that are read in search of the end of a header line.
 const headerLimit = 16 << 20
 
@@ -23,6 +26,7 @@ type csvOptions struct {
 	dateFormat, timestampFormat string // strptime patterns; empty: ISO 8601
 	skip                        int    // lines before the header
 	maxLine                     int    // bytes
+	partitions                  bool   // key=value folders are columns
 }
 
 func readCSVOptions(given map[string]string) (csvOptions, error) {
@@ -38,7 +42,8 @@ func readCSVOptions(given map[string]string) (csvOptions, error) {
 		dateFormat:      o.text("date_format", ""),
 		timestampFormat: o.text("timestamp_format", ""),
 		skip:            o.integer("skip", 0, 0, 1_000_000),
-		maxLine:         o.integer("max_line_size", 2_000_000, 1024, 1<<30),
+		maxLine:         o.integer("max_line_size", 2_000_000, 1024, maxLineSize),
+		partitions:      o.boolean("partitions", false),
 	}
 	if len(c.delimiter) == 0 || len(c.delimiter) > 4 || strings.ContainsAny(c.delimiter, "\r\n") {
 		o.bad("delimiter", "one to four bytes without a line end")
@@ -62,14 +67,16 @@ func readCSVOptions(given map[string]string) (csvOptions, error) {
 type csvInput struct {
 	options csvOptions
 	groups  []csvGroup
-	columns []compute.Column
+	columns []compute.Column // of the files
+	paths   pathColumns
 }
 
-// csvGroup is the files that have the same header.
+// csvGroup is the files that have the same header and the same line ends.
 type csvGroup struct {
 	files  []compute.File
-	width  int   // columns in the files
-	places []int // for each column of the relation its place in the files
+	width  int    // columns in the files
+	places []int  // for each column of the relation its place in the files
+	end    string // of lines; empty: the files have one line at most
 }
 
 func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string, error) {
@@ -82,7 +89,15 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 		return nil, "", err
 	}
 	c := &csvInput{options: o, columns: in.Columns}
+	if o.partitions {
+		if c.columns, c.paths, err = splitColumns(in.Columns, f); err != nil {
+			return nil, "", err
+		}
+	}
 	if err := c.group(ctx, f.files); err != nil {
+		return nil, "", err
+	}
+	if err := c.paths.clash(c.columns, f.files[0].Path); err != nil {
 		return nil, "", err
 	}
 	opened := &input{files: f.files, csv: c}
@@ -91,7 +106,7 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 			return nil, "", err
 		}
 	}
-	query, err := c.query()
+	query, err := c.query(in.Columns)
 	return opened, query, err
 }
 
@@ -106,7 +121,7 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if err := intact(ctx, f.Path); err != nil {
 			return err
 		}
-		header, err := c.header(f.Path)
+		header, end, err := c.header(f.Path)
 		if err != nil {
 			return err
 		}
@@ -122,12 +137,12 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if problem != "" {
 			return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: int64(c.options.skip) + 1, Message: problem, Hint: hint}
 		}
-		key := fmt.Sprint(places)
+		key := fmt.Sprintf("%v%q", places, end)
 		i, ok := byHeader[key]
 		if !ok {
 			i = len(c.groups)
 			byHeader[key] = i
-			c.groups = append(c.groups, csvGroup{width: len(places), places: places})
+			c.groups = append(c.groups, csvGroup{width: len(places), places: places, end: end})
 		}
 		c.groups[i].files = append(c.groups[i].files, f)
 	}
@@ -154,19 +169,17 @@ func columnsOf(file string, header []string) ([]compute.Column, error) {
 	return columns, nil
 }
 
-// header gives the names in the header line of a file; for files without one, made-up names of the first record.
-func (c *csvInput) header(file string) ([]string, error) {
-	if !c.options.header && len(c.columns) > 0 {
-		return nil, nil
-	}
+// header gives the names in the header line of a file; for files without one, made-up names of the first record. end is what
+// ends its lines: DuckDB looks for it in quoted values too.
+func (c *csvInput) header(file string) (names []string, end string, err error) {
 	text, err := openText(file)
 	if err != nil {
-		return nil, unreadable(file, err)
+		return nil, "", unreadable(file, err)
 	}
 	defer text.Close() // only read
 	rr := newRecordReader(io.LimitReader(text, headerLimit), c.options)
 	if rr.utf16() {
-		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is UTF-16", Hint: "convert the file to UTF-8"}
+		return nil, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is UTF-16", Hint: "convert the file to UTF-8"}
 	}
 	var rec record
 	err = rr.skipLines(c.options.skip)
@@ -174,28 +187,37 @@ func (c *csvInput) header(file string) ([]string, error) {
 		rec, err = rr.next()
 	}
 	switch {
+	case errors.Is(err, io.EOF) && !c.options.header && len(c.columns) > 0:
+		return nil, "", nil
 	case errors.Is(err, io.EOF):
-		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is empty: it has no header line", Hint: "a file without rows still needs its header; without headers, declare the columns and set header to false"}
+		return nil, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is empty: it has no header line", Hint: "a file without rows still needs its header; without headers, declare the columns and set header to false"}
 	case err != nil:
-		return nil, unreadable(file, err)
+		return nil, "", unreadable(file, err)
 	}
 	for i, name := range rec.fields {
 		if strings.ContainsRune(name, 0) || !c.options.header {
 			rec.fields[i] = fmt.Sprintf("column%d", i)
 		}
 	}
-	return rec.fields, nil
+	return rec.fields, rec.end, nil
 }
 
-// read is the SQL that reads files of one group, all columns as text named c0, c1, …
-func (c *csvInput) read(files []compute.File, width int, more string) string {
+// read is the SQL that reads files of a group, all columns as text named c0, c1, …
+func (c *csvInput) read(g csvGroup, files []compute.File, more string) string {
 	o := c.options
 	var columns strings.Builder
-	for i := range width {
+	for i := range g.width {
 		if i > 0 {
 			columns.WriteString(", ")
 		}
 		fmt.Fprintf(&columns, "'c%d': 'VARCHAR'", i)
+	}
+	switch {
+	case o.header: // a header has no line end within quotes
+	case g.end == "\n":
+		more += `, new_line = '\n'`
+	case g.end == "\r":
+		more += `, new_line = '\r'` // and never \r\n, with which DuckDB loses rows
 	}
 	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, skip = %d, delim = %s, quote = %s, escape = %s, "+
 		"nullstr = %s, allow_quoted_nulls = %t, max_line_size = %d, strict_mode = true, null_padding = false, hive_partitioning = false, columns = {%s}%s)",
@@ -217,7 +239,7 @@ func (c *csvInput) fits(g csvGroup) ([]fit, error) {
 }
 
 // query is the SQL of the whole relation.
-func (c *csvInput) query() (string, error) {
+func (c *csvInput) query(declared []compute.Column) (string, error) {
 	parts := make([]string, len(c.groups))
 	for i, g := range c.groups {
 		fits, err := c.fits(g)
@@ -231,11 +253,11 @@ func (c *csvInput) query() (string, error) {
 				tried = append(tried, t)
 			}
 		}
-		from := c.read(g.files, g.width, "")
+		from := c.read(g, g.files, c.paths.option())
 		if len(tried) > 0 {
 			from = "(SELECT *, " + strings.Join(tried, ", ") + " FROM " + from + ")"
 		}
-		parts[i] = "SELECT " + strings.Join(items, ", ") + " FROM " + from
+		parts[i] = "SELECT " + c.paths.selectItems(declared, c.columns, items) + " FROM " + from
 	}
 	return strings.Join(parts, " UNION ALL "), nil
 }

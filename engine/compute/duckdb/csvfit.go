@@ -38,6 +38,9 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 	case "VARCHAR":
 		return f, nil
 	case "BOOLEAN", "UUID":
+	case "BLOB":
+		f.exact = f.matches(`([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?`)
+		f.value = "from_base64(" + column + ")"
 	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT":
 		f.exact = f.matches(`\s*[+-]?[0-9]+(` + point + `0*)?\s*`)
 		f.value = f.pointed(o)
@@ -75,7 +78,7 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 		}
 		f.exact = f.matches(`\s*` + isoDate + `([T ]` + isoTime + `)?\s*(Z|[+-][0-9]{2}(:?[0-9]{2})?)?\s*`)
 	default:
-		return f, &compute.Error{Kind: compute.BadOption, Message: "csv cannot hold the type " + typ, Hint: "declare it as varchar and convert it in a step"}
+		return f, &compute.Error{Kind: compute.BadOption, Message: "text cannot be read as the type " + typ, Hint: "declare it as varchar and convert it in a step"}
 	}
 	return f, nil
 }
@@ -134,6 +137,8 @@ func (f fit) misfits() string {
 		return "false"
 	case f.format:
 		return fmt.Sprintf("(%s IS NOT NULL AND try_strptime(%s) IS NULL)", f.column, f.value)
+	case f.typ == "BLOB":
+		return fmt.Sprintf("(%s IS NOT NULL AND NOT %s)", f.column, f.exact)
 	case f.exact == "":
 		return fmt.Sprintf("(%s IS NOT NULL AND TRY_CAST(%s AS %s) IS NULL)", f.column, f.value, f.typ)
 	}

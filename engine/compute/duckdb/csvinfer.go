@@ -139,7 +139,7 @@ func (inf *inference) count(ctx context.Context, g csvGroup, checks []check, lim
 		}
 		items[i] = fmt.Sprintf("count(*) FILTER (%s)", wrong)
 	}
-	from := inf.csv.read(g.files, g.width, "")
+	from := inf.csv.read(g, g.files, "")
 	if limit > 0 {
 		from = fmt.Sprintf("(SELECT * FROM %s LIMIT %d)", from, limit)
 	}

@@ -22,6 +22,7 @@ type recordReader struct {
 type record struct {
 	fields []string
 	lines  []int64 // physical line on which each field begins
+	end    string  // what ended it: a line end, or nothing at the end of the file
 }
 
 func newRecordReader(r io.Reader, o csvOptions) *recordReader {
@@ -69,20 +70,20 @@ func (rr *recordReader) next() (record, error) {
 	var rec record
 	for {
 		line := rr.line
-		text, end, err := rr.field()
+		text, more, err := rr.field(&rec)
 		if err != nil {
 			return record{}, err
 		}
 		rec.fields = append(rec.fields, text)
 		rec.lines = append(rec.lines, line)
-		if end {
+		if !more {
 			return rec, nil
 		}
 	}
 }
 
-// field reads one field with what ends it; end tells that the record ended too.
-func (rr *recordReader) field() (text string, end bool, err error) {
+// field reads one field with what ends it; more tells that the record goes on.
+func (rr *recordReader) field(rec *record) (text string, more bool, err error) {
 	out := rr.buffer[:0]
 	defer func() { rr.buffer = out[:0] }()
 	if b, _ := rr.r.Peek(1); rr.quote != 0 && len(b) == 1 && b[0] == rr.quote {
@@ -94,23 +95,22 @@ func (rr *recordReader) field() (text string, end bool, err error) {
 	for {
 		if rr.atDelimiter() {
 			_, _ = rr.r.Discard(len(rr.delimiter)) // peeked
-			return string(out), false, nil
+			return string(out), true, nil
 		}
 		c, err := rr.r.ReadByte()
 		switch {
 		case errors.Is(err, io.EOF):
-			return string(out), true, nil
+			return string(out), false, nil
 		case err != nil:
 			return "", false, err
-		case c == '\n':
-			rr.line++
-			return string(out), true, nil
-		case c == '\r':
-			if b, _ := rr.r.Peek(1); len(b) == 1 && b[0] == '\n' {
-				continue
+		case c == '\n', c == '\r':
+			rec.end = string(c)
+			if b, _ := rr.r.Peek(1); c == '\r' && len(b) == 1 && b[0] == '\n' {
+				_, _ = rr.r.Discard(1) // peeked
+				rec.end = "\r\n"
 			}
 			rr.line++
-			return string(out), true, nil
+			return string(out), false, nil
 		}
 		out = append(out, c)
 	}

@@ -2,17 +2,12 @@ package duckdb
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 
 	driverduckdb "github.com/duckdb/duckdb-go/v2"
 	"github.com/google/uuid"
@@ -23,74 +18,94 @@ import (
 // encoding is one Encode that was checked.
 type encoding struct {
 	compute.Encode
-	rel     *relation
-	columns []compute.Column
-	options string // of COPY
+	rel      *relation
+	columns  []compute.Column
+	infos    []driverduckdb.TypeInfo // of columns
+	refusals []refusal
+	lambdas  int // that were named
+}
+
+// lambda gives a name that no other lambda of the statement has.
+func (e *encoding) lambda() string {
+	e.lambdas++
+	return fmt.Sprintf("e%d", e.lambdas)
+}
+
+// isPartition tells that a column stands in the names of folders and not in the files.
+func (e *encoding) isPartition(column string) bool { return slices.Contains(e.PartitionBy, column) }
+
+// refusal is a kind of value that an output cannot hold: the statement fails on it, and then it is looked for.
+type refusal struct {
+	column  string
+	when    string // SQL condition on a row of the relation
+	message func(text string) string
+	hint    func(text string) string
+}
+
+// advice is a hint that does not depend on the value.
+func advice(text string) func(string) string { return func(string) string { return text } }
+
+// format is what differs between the formats of files.
+type format interface {
+	// extension ends file names; as "csv.gz".
+	extension() string
+	// selectList gives the SELECT list of what COPY writes, of the relation's columns, without loss. Partition columns
+	// stay as they are.
+	selectList(e *encoding) ([]string, error)
+	// copy runs the COPY of a query.
+	copy(ctx context.Context, s *session, e *encoding, query string) ([]compute.Encoded, error)
+}
+
+var formats = map[string]func(options map[string]string) (format, error){
+	"parquet": readParquetFormat,
+	"csv":     readCSVFormat,
+	"json":    readJSONFormat,
 }
 
 // Encode writes a relation by DuckDB's COPY.
 func (s *session) Encode(ctx context.Context, e compute.Encode) ([]compute.Encoded, error) {
-	enc, err := s.checkEncode(ctx, e)
+	enc, f, err := s.checkEncode(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	query, err := s.encodeQuery(ctx, enc)
+	query, err := s.encodeQuery(ctx, enc, f)
 	if err != nil {
 		return nil, err
 	}
-	target, more := enc.target()
-	files, err := s.copyTo(ctx, enc, fmt.Sprintf("COPY (%s) TO %s (FORMAT parquet, RETURN_STATS true%s%s)", query, literal(target), enc.options, more))
+	files, err := f.copy(ctx, s, enc, query)
 	if err != nil {
 		return nil, s.encodeErr(ctx, enc, err)
 	}
 	return files, nil
 }
 
-func (s *session) checkEncode(ctx context.Context, e compute.Encode) (*encoding, error) {
+func (s *session) checkEncode(ctx context.Context, e compute.Encode) (*encoding, format, error) {
 	rel, err := s.lookup(e.Relation)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if e.Format != "parquet" {
-		return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q cannot be encoded", e.Format), Hint: didYouMean(e.Format, []string{"parquet"})}
+	read, ok := formats[e.Format]
+	if !ok {
+		return nil, nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q cannot be encoded", e.Format), Hint: didYouMean(e.Format, slices.Sorted(maps.Keys(formats)))}
 	}
 	if strings.ContainsRune(e.Dir+e.Suffix, 0) || strings.ContainsAny(e.Suffix, `/\{}`) {
-		return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("suffix %q cannot be part of a file name", e.Suffix)}
+		return nil, nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("suffix %q cannot be part of a file name", e.Suffix)}
 	}
 	if info, err := os.Stat(e.Dir); err != nil || !info.IsDir() || !filepath.IsAbs(e.Dir) {
-		return nil, &compute.Error{Kind: compute.OutputFailed, File: e.Dir, Message: "the output folder does not exist", Err: err}
+		return nil, nil, &compute.Error{Kind: compute.OutputFailed, File: e.Dir, Message: "the output folder does not exist", Err: err}
 	}
-	options, err := parquetOptions(e.Options)
+	f, err := read(e.Options)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	enc := &encoding{Encode: e, rel: rel, options: options}
+	enc := &encoding{Encode: e, rel: rel}
 	if enc.columns, err = s.Schema(ctx, e.Relation); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return enc, enc.checkPartitions()
-}
-
-var compressions = []string{"zstd", "snappy", "gzip", "lz4_raw", "brotli", "uncompressed"}
-
-// parquetOptions gives the format options as those of COPY.
-func parquetOptions(given map[string]string) (string, error) {
-	o := &options{what: "parquet", given: given}
-	compression := o.text("compression", "zstd")
-	level := o.integer("compression_level", 0, 0, 22)
-	group := o.integer("row_group_size", 122880, 2048, 1<<30)
-	if !slices.Contains(compressions, compression) {
-		o.bad("compression", "one of "+strings.Join(compressions, ", "))
+	if enc.infos, err = s.typeInfos(ctx, "SELECT * FROM "+quote(rel.name)); err != nil {
+		return nil, nil, s.blame(ctx, rel, err, "reading the columns of "+rel.name+" failed")
 	}
-	_, leveled := given["compression_level"]
-	if leveled && compression != "zstd" || leveled && level == 0 {
-		o.bad("compression_level", "from 1 to 22, with the compression zstd")
-	}
-	sql := fmt.Sprintf(", COMPRESSION %s, ROW_GROUP_SIZE %d", literal(compression), group)
-	if leveled {
-		sql += fmt.Sprintf(", COMPRESSION_LEVEL %d", level)
-	}
-	return sql, o.done()
+	return enc, f, enc.checkPartitions()
 }
 
 func invalid(column, message, hint string) error {
@@ -133,40 +148,38 @@ func (e *encoding) checkPartitions() error {
 
 // target gives where COPY writes to and the options for it. A single file gets its name here, because COPY to
 // a folder makes one file a thread.
-func (e *encoding) target() (name, options string) {
-	many := fmt.Sprintf(", APPEND true, FILENAME_PATTERN 'part-{uuid}', FILE_EXTENSION %s", literal("parquet"+e.Suffix))
-	switch {
-	case len(e.PartitionBy) > 0:
-		names := make([]string, len(e.PartitionBy))
-		for i, p := range e.PartitionBy {
-			names[i] = quote(p)
-		}
-		return e.Dir, many + ", PARTITION_BY (" + strings.Join(names, ", ") + ")"
-	case e.TargetFileSize > 0:
-		return e.Dir, many + fmt.Sprintf(", FILE_SIZE_BYTES %d", e.TargetFileSize)
+func (e *encoding) target(extension string) (name, options string) {
+	if !e.many() {
+		return filepath.Join(e.Dir, "part-"+uuid.NewString()+"."+extension+e.Suffix), ""
 	}
-	return filepath.Join(e.Dir, "part-"+uuid.NewString()+".parquet"+e.Suffix), ""
+	return e.Dir, e.manyOptions("part-", extension+e.Suffix)
 }
 
-// encodeQuery makes the SELECT that COPY writes: exact types, checked partition values, order.
-func (s *session) encodeQuery(ctx context.Context, e *encoding) (string, error) {
-	infos, err := s.typeInfos(ctx, "SELECT * FROM "+quote(e.rel.name))
+// many tells that COPY writes to a folder and names the files itself.
+func (e *encoding) many() bool { return len(e.PartitionBy) > 0 || e.TargetFileSize > 0 }
+
+func (e *encoding) manyOptions(prefix, extension string) string {
+	options := fmt.Sprintf(", APPEND true, FILENAME_PATTERN %s, FILE_EXTENSION %s", literal(prefix+"{uuid}"), literal(extension))
+	if e.TargetFileSize > 0 {
+		return options + fmt.Sprintf(", FILE_SIZE_BYTES %d", e.TargetFileSize)
+	}
+	names := make([]string, len(e.PartitionBy))
+	for i, p := range e.PartitionBy {
+		names[i] = quote(p)
+	}
+	return options + ", PARTITION_BY (" + strings.Join(names, ", ") + ")"
+}
+
+// encodeQuery makes the SELECT that COPY writes: checked partition values, order, exact values.
+func (s *session) encodeQuery(ctx context.Context, e *encoding, f format) (string, error) {
+	list, err := f.selectList(e)
 	if err != nil {
-		return "", s.blame(ctx, e.rel, err, "reading the columns of "+e.rel.name+" failed")
+		return "", err
 	}
-	items := make([]string, len(e.columns))
-	for i, c := range e.columns {
-		expr, err := exactExpr(quote(c.Name), infos[i])
-		if err != nil {
-			return "", inColumn(err, c.Name)
-		}
-		if slices.Contains(e.PartitionBy, c.Name) && textual(c.Type) {
-			// COPY comes after the sort, so this fails before the first file is made.
-			expr = fmt.Sprintf("CASE WHEN %s THEN error('a value cannot name a folder') ELSE %s END", unnameable(c.Name), expr)
-		}
-		items[i] = expr + " AS " + quote(c.Name)
+	query := "SELECT * FROM " + quote(e.rel.name)
+	if items := e.checkedPartitions(); len(items) > 0 {
+		query = "SELECT * REPLACE (" + strings.Join(items, ", ") + ") FROM " + quote(e.rel.name)
 	}
-	query := "SELECT " + strings.Join(items, ", ") + " FROM " + quote(e.rel.name)
 	var order []string
 	for i := range e.PartitionBy {
 		order = append(order, quote(e.PartitionBy[i]))
@@ -180,17 +193,40 @@ func (s *session) encodeQuery(ctx context.Context, e *encoding) (string, error) 
 	if len(order) > 0 {
 		query = "SELECT * FROM (" + query + ") ORDER BY " + strings.Join(order, ", ")
 	}
-	return query, nil
+	return "SELECT " + strings.Join(list, ", ") + " FROM (" + query + ")", nil
+}
+
+// checkedPartitions gives the partition columns that need a check of their values. COPY comes after the sort, so a
+// value that cannot name a folder fails before the first file is made.
+func (e *encoding) checkedPartitions() []string {
+	var items []string
+	for _, c := range e.columns {
+		if !e.isPartition(c.Name) || !textual(c.Type) {
+			continue
+		}
+		text := fmt.Sprintf("CAST(%s AS VARCHAR)", quote(c.Name))
+		when := fmt.Sprintf("(%s IN ('', %s) OR upper(%s) = 'NULL')", text, literal(nullPartition), text) // DuckDB reads p=null as NULL
+		items = append(items, e.refuse(c.Name, quote(c.Name), when, func(text string) string {
+			what := "the empty text"
+			if text != "" {
+				what = "the text " + text
+			}
+			return what + " cannot name a partition: readers could not tell it from NULL"
+		}, func(text string) string {
+			return fmt.Sprintf("replace it in a step, as nullif(%s, %s)", c.Name, literal(text))
+		})+" AS "+quote(c.Name))
+	}
+	return items
+}
+
+// refuse gives the SQL of a value of a column that fails on some, which will then be named.
+func (e *encoding) refuse(column, value, when string, message, hint func(text string) string) string {
+	e.refusals = append(e.refusals, refusal{column: column, when: when, message: message, hint: hint})
+	return fmt.Sprintf("CASE WHEN %s THEN error('a value cannot be written') ELSE %s END", when, value)
 }
 
 func textual(typ string) bool {
 	return typ == "VARCHAR" || typ == "JSON" || strings.HasPrefix(typ, "ENUM(")
-}
-
-// unnameable is the SQL condition for text that readers of the folders could not tell from NULL.
-func unnameable(column string) string {
-	text := fmt.Sprintf("CAST(%s AS VARCHAR)", quote(column))
-	return fmt.Sprintf("(%s IN ('', %s) OR upper(%s) = 'NULL')", text, literal(nullPartition), text) // DuckDB reads p=null as NULL
 }
 
 // checkOrder lets one order term through the gate: it must be one term over the relation, and nothing after it.
@@ -225,186 +261,4 @@ func (s *session) checkOrder(ctx context.Context, rel *relation, term string) er
 		return bad
 	}
 	return nil
-}
-
-// copyTo runs a COPY and reads what it says of its files.
-func (s *session) copyTo(ctx context.Context, e *encoding, query string) ([]compute.Encoded, error) {
-	var files []compute.Encoded
-	err := s.queryAll(ctx, query, nil, func(rows *sql.Rows) error {
-		var name string
-		var f compute.Encoded
-		var footer any
-		var stats, keys driverduckdb.OrderedMap
-		nullable := nullMap{&keys}
-		if err := rows.Scan(&name, &f.Rows, &f.Bytes, &footer, &stats, &nullable); err != nil {
-			return err
-		}
-		below, err := filepath.Rel(e.Dir, name)
-		if err != nil {
-			return err
-		}
-		f.Name = path.Clean(filepath.ToSlash(below))
-		f.Partition = partitionOf(keys)
-		if e.Statistics {
-			f.Columns = statistics(e, stats)
-		}
-		files = append(files, f)
-		return nil
-	})
-	slices.SortFunc(files, func(a, b compute.Encoded) int { return strings.Compare(a.Name, b.Name) })
-	return files, err
-}
-
-// nullMap scans a map that may be NULL.
-type nullMap struct{ into *driverduckdb.OrderedMap }
-
-// Scan takes a map or NULL.
-func (n *nullMap) Scan(v any) error {
-	if v == nil {
-		return nil
-	}
-	return n.into.Scan(v)
-}
-
-func partitionOf(keys driverduckdb.OrderedMap) map[string]string {
-	if keys.Len() == 0 {
-		return nil
-	}
-	partition := map[string]string{}
-	values := keys.Values()
-	for i, k := range keys.Keys() {
-		name, _ := k.(string)
-		if v, ok := values[i].(string); ok {
-			partition[name] = v
-		}
-	}
-	return partition
-}
-
-// statistics gives those of the file's own columns; parts of nested ones are left out.
-func statistics(e *encoding, stats driverduckdb.OrderedMap) []compute.ColumnStats {
-	var out []compute.ColumnStats
-	for _, c := range e.columns {
-		v, ok := stats.Get(quote(c.Name))
-		m, isMap := v.(driverduckdb.OrderedMap)
-		if !ok || !isMap {
-			continue
-		}
-		st := compute.ColumnStats{Name: c.Name}
-		if text, ok := statOf(m, "null_count"); ok {
-			st.Nulls, _ = strconv.ParseInt(text, 10, 64) // DuckDB prints a number
-		}
-		if text, ok := statOf(m, "min"); ok {
-			st.Min = &text
-		}
-		if text, ok := statOf(m, "max"); ok {
-			st.Max = &text
-		}
-		out = append(out, st)
-	}
-	return out
-}
-
-func statOf(m driverduckdb.OrderedMap, key string) (string, bool) {
-	v, ok := m.Get(key)
-	text, isText := v.(string)
-	return text, ok && isText
-}
-
-// encodeErr makes the error of a COPY that failed.
-func (s *session) encodeErr(ctx context.Context, e *encoding, err error) error {
-	if c := cancelled(ctx); c != nil {
-		return c
-	}
-	said := parse(err)
-	if said.Errno != "" || said.Type == "IO" {
-		if found := s.blame(ctx, e.rel, err, ""); isInputError(found) {
-			return found
-		}
-		if said.Errno == strconv.Itoa(int(syscall.ENAMETOOLONG)) && len(e.PartitionBy) > 0 {
-			return s.longNameErr(ctx, e)
-		}
-		return outputErr(e.Dir, said, err)
-	}
-	for _, name := range e.PartitionBy {
-		if err := s.unnameableErr(ctx, e, name); err != nil {
-			return err
-		}
-	}
-	return s.blame(ctx, e.rel, err, "encoding "+e.rel.name+" failed")
-}
-
-func isInputError(err error) bool {
-	var e *compute.Error
-	return errors.As(err, &e) && (e.Kind == compute.InputInvalid || e.Kind == compute.InputMissing)
-}
-
-func outputErr(dir string, said engineError, err error) error {
-	e := &compute.Error{Kind: compute.OutputFailed, File: dir, Message: "writing failed: " + said.line(), Err: err}
-	n, atoi := strconv.Atoi(said.Errno)
-	if atoi != nil {
-		return e
-	}
-	switch errno := syscall.Errno(n); {
-	case errno == syscall.ENOSPC:
-		e.Message, e.Hint = "writing failed: the disk is full", "make room and run again"
-	case errors.Is(errno, fs.ErrPermission):
-		e.Message, e.Hint = "writing failed: "+errno.Error(), "make the folder writable"
-	default:
-		e.Message = "writing failed: " + errno.Error()
-	}
-	return e
-}
-
-// longestName is the most bytes that a file system takes as one name.
-const longestName = 255
-
-// longNameErr finds the partition column whose value makes too long a name of a folder. A byte that is not a letter, a
-// digit or one of -_.~ takes three there.
-func (s *session) longNameErr(ctx context.Context, e *encoding) error {
-	for _, column := range e.PartitionBy {
-		text := fmt.Sprintf("CAST(%s AS VARCHAR)", quote(column))
-		escaped := fmt.Sprintf("octet_length(encode(url_encode(%s)))", text)
-		q := fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s > %d LIMIT 1", text, escaped, quote(e.rel.name), escaped, longestName-len(column)-len("="))
-		var found error
-		err := s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
-			var value string
-			var length int
-			err := rows.Scan(&value, &length)
-			found = invalid(column, fmt.Sprintf("the value %s cannot name a partition: its folder's name would have %d bytes, and %d is the most", shorten(value), len(column)+1+length, longestName),
-				"partition by something shorter, as md5("+column+")")
-			return err
-		})
-		if err != nil {
-			return s.fail(ctx, err, "looking for the long name failed")
-		}
-		if found != nil {
-			return found
-		}
-	}
-	return &compute.Error{Kind: compute.OutputFailed, File: e.Dir, Message: "writing failed: the name of a partition's folder is too long", Hint: "partition by something shorter"}
-}
-
-// unnameableErr looks for a value of a text column that cannot name a folder.
-func (s *session) unnameableErr(ctx context.Context, e *encoding, column string) error {
-	i := slices.IndexFunc(e.columns, func(c compute.Column) bool { return c.Name == column })
-	if !textual(e.columns[i].Type) {
-		return nil
-	}
-	var found []string
-	q := fmt.Sprintf("SELECT CAST(%s AS VARCHAR) FROM %s WHERE %s LIMIT 1", quote(column), quote(e.rel.name), unnameable(column))
-	err := s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
-		var text string
-		err := rows.Scan(&text)
-		found = append(found, text)
-		return err
-	})
-	if err != nil || len(found) == 0 {
-		return nil // the COPY failed for another reason, which blame looks for
-	}
-	what := "the empty text"
-	if found[0] != "" {
-		what = "the text " + found[0]
-	}
-	return invalid(column, what+" cannot name a partition: readers could not tell it from NULL", fmt.Sprintf("replace it in a step, as nullif(%s, %s)", column, literal(found[0])))
 }

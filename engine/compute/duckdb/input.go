@@ -16,6 +16,7 @@ import (
 type input struct {
 	files   []compute.File
 	csv     *csvInput     // nil if not csv
+	json    *jsonInput    // nil if not json
 	parquet *parquetInput // nil if not parquet
 }
 
@@ -56,10 +57,15 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 	switch in.Format {
 	case "csv":
 		open = s.openCSV
+	case "json":
+		open = s.openJSON
 	case "parquet":
 		open = s.openParquet
 	default:
-		return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", in.Format), Hint: didYouMean(in.Format, []string{"csv", "parquet"})}
+		return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", in.Format), Hint: didYouMean(in.Format, []string{"csv", "json", "parquet"})}
+	}
+	if in.Encoded {
+		in.Options = encodedOptions(in.Format, in.Options)
 	}
 	opened, query, err := open(ctx, in)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package duckdb computes with an embedded DuckDB: one in-memory database a session.
 //
-// Reading the source: session.go opens and closes, input.go, csv.go and parquet.go open inputs, gate.go and
-// prepare.go turn SQL steps into relations, encode.go writes files, rows.go hands out rows, blame.go finds out after a
-// failure which file, line or step was the cause.
+// Reading the source: session.go opens and closes, input.go, csv.go, json.go and parquet.go open inputs, gate.go and
+// prepare.go turn SQL steps into relations, encode.go writes files (encodecsv.go, encodejson.go and encodeparquet.go what differs),
+// rows.go hands out rows, blame.go finds out after a failure which file, line or step was the cause.
 package duckdb
 
 import (
@@ -28,7 +28,7 @@ func (Engine) Open(ctx context.Context, s compute.Settings) (compute.Session, er
 		return nil, failed("the embedded DuckDB does not start", err)
 	}
 	db := sql.OpenDB(connector)
-	ses := &session{db: db, byName: map[string]*relation{}, variables: map[string]string{}}
+	ses := &session{db: db, byName: map[string]*relation{}, variables: map[string]string{}, rename: s.Rename}
 	if err := ses.open(ctx, s); err != nil {
 		_ = ses.Close() // the first error is the one to tell
 		return nil, err
@@ -43,7 +43,8 @@ type session struct {
 	relations []*relation          // in the order they were made
 	byName    map[string]*relation // by lower-case name
 	variables map[string]string    // lower-case name → the name as declared
-	types     []string             // names of DuckDB's types, filled when one is not known
+	rename    func(from, to string) error
+	types     []string // names of DuckDB's types, filled when one is not known
 }
 
 // relation is one input or step.

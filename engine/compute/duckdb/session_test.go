@@ -232,7 +232,7 @@ func TestRecordsAreThoseOfDuckDB(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &csvInput{options: o}
-		rows, err := s.conn.QueryContext(t.Context(), "SELECT * FROM "+c.read([]compute.File{{Path: p}}, 3, ""))
+		rows, err := s.conn.QueryContext(t.Context(), "SELECT * FROM "+c.read(csvGroup{width: 3, end: end}, []compute.File{{Path: p}}, ""))
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}

@@ -1,0 +1,231 @@
+package duckdb
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/compute"
+)
+
+// jsonOptions are the options of a json input.
+type jsonOptions struct {
+	layout          string // "auto", "lines" or "array"
+	undeclared      string // what a key that is not declared is: "error" or "ignore"
+	maxObject       int    // bytes
+	dateFormat      string // as of csv
+	timestampFormat string
+	partitions      bool
+}
+
+func readJSONOptions(given map[string]string) (jsonOptions, error) {
+	o := &options{what: "json", given: given}
+	j := jsonOptions{
+		layout:          o.text("layout", "auto"),
+		undeclared:      o.text("undeclared", "error"),
+		maxObject:       o.integer("max_object_size", 16<<20, 16<<20, maxLineSize),
+		dateFormat:      o.text("date_format", ""),
+		timestampFormat: o.text("timestamp_format", ""),
+		partitions:      o.boolean("partitions", false),
+	}
+	if j.layout != "auto" && j.layout != "lines" && j.layout != "array" {
+		o.bad("layout", "lines, array or auto")
+	}
+	if j.undeclared != "error" && j.undeclared != "ignore" {
+		o.bad("undeclared", "error or ignore")
+	}
+	return j, o.done()
+}
+
+// jsonInput is an input whose rows are objects: one on each line of a file, or the elements of one array. A key is a column
+// of exactly that name; an object without it has NULL there.
+type jsonInput struct {
+	options jsonOptions
+	columns []compute.Column // of the files
+	types   []*jsonType      // of columns
+	paths   pathColumns
+	lines   []compute.File
+	arrays  []compute.File
+}
+
+func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, string, error) {
+	o, err := readJSONOptions(in.Options)
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := expand(in.Path)
+	if err != nil {
+		return nil, "", err
+	}
+	j := &jsonInput{options: o, columns: in.Columns}
+	if o.partitions {
+		if j.columns, j.paths, err = splitColumns(in.Columns, f); err != nil {
+			return nil, "", err
+		}
+	}
+	for _, file := range f.files {
+		if err := intact(ctx, file.Path); err != nil {
+			return nil, "", err
+		}
+		array, err := o.isArray(file.Path)
+		if err != nil {
+			return nil, "", err
+		}
+		if array {
+			j.arrays = append(j.arrays, file)
+		} else {
+			j.lines = append(j.lines, file)
+		}
+	}
+	if len(in.Columns) == 0 {
+		if j.columns, err = j.infer(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := j.paths.clash(j.columns, f.files[0].Path); err != nil {
+		return nil, "", err
+	}
+	for _, c := range j.columns {
+		t, err := s.jsonType(ctx, c)
+		if err != nil {
+			return nil, "", err
+		}
+		j.types = append(j.types, t)
+	}
+	query, err := j.query(in.Columns)
+	return &input{files: f.files, json: j}, query, err
+}
+
+// isArray looks at the first byte of a file.
+func (o jsonOptions) isArray(name string) (bool, error) {
+	if o.layout != "auto" {
+		return o.layout == "array", nil
+	}
+	text, err := openText(name)
+	if err != nil {
+		return false, unreadable(name, err)
+	}
+	defer text.Close() // only read
+	r := bufio.NewReader(text)
+	passMark(r)
+	for {
+		switch c, err := r.ReadByte(); {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, unreadable(name, err)
+		case strings.IndexByte(" \t\r\n", c) < 0:
+			return c == '[', nil
+		}
+	}
+}
+
+// passMark passes a byte order mark, and tells whether there was one.
+func passMark(r *bufio.Reader) bool {
+	if b, _ := r.Peek(3); !bytes.Equal(b, []byte("\xef\xbb\xbf")) {
+		return false
+	}
+	_, _ = r.Discard(3) // peeked
+	return true
+}
+
+// objects is the SQL that reads the values of files, with every number as it is written, in a column called json.
+func (j *jsonInput) objects(files []compute.File, array bool) string {
+	layout := "newline_delimited"
+	if array {
+		layout = "array"
+	}
+	return fmt.Sprintf("(SELECT * REPLACE (%s AS json) FROM read_json_objects(%s, format = '%s', maximum_object_size = %d, hive_partitioning = false%s))",
+		exactNumbers("CAST(json AS VARCHAR)"), fileList(files), layout, j.options.maxObject, j.paths.option())
+}
+
+// query is the SQL of the whole relation.
+func (j *jsonInput) query(declared []compute.Column) (string, error) {
+	fits, err := j.fits()
+	if err != nil {
+		return "", err
+	}
+	items := make([]string, len(j.columns))
+	var tried []string
+	for i, f := range fits {
+		if items[i] = quote(fmt.Sprintf("c%d", i)); f == nil {
+			var err error
+			if items[i], err = j.types[i].nested(j.options, items[i]); err != nil {
+				return "", inColumn(err, j.columns[i].Name)
+			}
+		} else {
+			items[i] = f.convert()
+			if t := f.tried(); t != "" {
+				tried = append(tried, ", "+t)
+			}
+		}
+		items[i] += " AS " + quote(j.columns[i].Name)
+	}
+	parts := []string{}
+	for _, g := range j.groups() {
+		from := j.texts(j.objects(g.files, g.array))
+		if len(tried) > 0 {
+			from = "(SELECT *" + strings.Join(tried, "") + " FROM " + from + ")"
+		}
+		parts = append(parts, "SELECT "+j.paths.selectItems(declared, j.columns, items)+" FROM "+from)
+	}
+	return strings.Join(parts, " UNION ALL "), nil
+}
+
+// jsonGroup is the files of one layout.
+type jsonGroup struct {
+	files []compute.File
+	array bool
+}
+
+func (j *jsonInput) groups() (groups []jsonGroup) {
+	if len(j.lines) > 0 {
+		groups = append(groups, jsonGroup{files: j.lines})
+	}
+	if len(j.arrays) > 0 {
+		groups = append(groups, jsonGroup{files: j.arrays, array: true})
+	}
+	return groups
+}
+
+// texts is the SQL that takes the objects apart: of a column with a plain value its text, of another its JSON, as c0, c1, …
+func (j *jsonInput) texts(objects string) string {
+	keys := make([]string, len(j.columns))
+	items := make([]string, len(j.columns))
+	for i, c := range j.columns {
+		keys[i] = c.Name
+		items[i] = fmt.Sprintf("struct_extract_at(json, %d)", i+1)
+		if j.types[i].plain() {
+			items[i] = plainText(items[i], notPlain)
+		}
+		items[i] += fmt.Sprintf(" AS c%d", i)
+	}
+	if len(j.paths.keys) > 0 {
+		items = append(items, quote(fileColumn))
+	}
+	return fmt.Sprintf("(SELECT %s FROM (SELECT * REPLACE (%s AS json) FROM %s))", strings.Join(items, ", "), j.options.apart("json", keys), objects)
+}
+
+// fits gives the conversions of the columns with plain values; nil for the others.
+func (j *jsonInput) fits() ([]*fit, error) {
+	fits := make([]*fit, len(j.columns))
+	for i, t := range j.types {
+		if !t.plain() {
+			continue
+		}
+		f, err := j.options.fit(fmt.Sprintf("c%d", i), t.name)
+		if err != nil {
+			return nil, inColumn(err, j.columns[i].Name)
+		}
+		fits[i] = &f
+	}
+	return fits, nil
+}
+
+func (o jsonOptions) fit(column, typ string) (fit, error) {
+	return fitFor(column, typ, csvOptions{decimal: ".", dateFormat: o.dateFormat, timestampFormat: o.timestampFormat})
+}
