@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -192,6 +193,40 @@ func TestR65RunsOfOneFolderExcludeEachOther(t *testing.T) {
 	q.wait().must(t, 0)
 	same(t, "rows", p.rows("lake/orders"), p.want("3", "4"))
 	p.runDay("2026-01-03").must(t, 0)
+}
+
+// A wish to stop that comes when the folder is being exchanged no longer counts: the run commits.
+func TestToldToStopAtTheExchange(t *testing.T) {
+	p := newReplacing(t, "overwrite")
+	first := func(p *project) { p.runDay("2026-01-01").must(p.t, 0) }
+	fault := p.frozenExchange(first)
+	first(p)
+	q := p.start([]string{fault}, dayArgs("2026-01-02")...)
+	if !q.waitStopped() {
+		t.Fatalf("not stopped: %+v", q.wait())
+	}
+	q.signal(syscall.SIGTERM)
+	q.signal(cont)
+	q.wait().must(t, 0)
+	same(t, "rows", p.rows("lake/orders"), p.want("3", "4"))
+	if doc := p.document("clean_orders", "2026-01-02"); held(doc) || !committed(doc) {
+		t.Fatal("not committed")
+	}
+}
+
+// The same without a ledger: folders are replaced all the same, and nothing is left behind.
+func TestOverwriteWithTheLeaseOff(t *testing.T) {
+	p := newReplacing(t, "overwrite")
+	for _, day := range []string{"2026-01-01", "2026-01-02"} {
+		p.runEnv([]string{"UBUNYE_RUN_LEASE=off"}, dayArgs(day)...).must(t, 0)
+	}
+	same(t, "rows", p.rows("lake/orders"), p.want("3", "4"))
+	if left := p.files("lake"); len(left) != 7 { // orders/, its two partitions and files, _SUCCESS and the marker
+		t.Fatalf("left: %v", left)
+	}
+	if left := p.files(".ubunye"); len(left) != 0 {
+		t.Fatalf("a ledger was made: %v", left)
+	}
 }
 
 // R72b: a run that fails between the exchange and its commit keeps what it replaced, says so, and says

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
@@ -80,11 +81,15 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 	b.close() // nobody may write into the staging that is dropped now
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cleanUp)
 	defer stop()
+	err := b.lease.Fail(ctx, cause.Error())
+	switch {
+	case errors.As(err, new(*ledger.LostError)) && errors.As(cause, new(*ledger.StagedError)):
+		cause = err // that is why what was staged is gone
+	case err != nil:
+		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
+	}
 	if kept := b.lease.Replaced(); len(kept) > 0 {
 		cause = &keptError{kept: kept, err: cause}
-	}
-	if err := b.lease.Fail(ctx, cause.Error()); err != nil {
-		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
 	}
 	return cause
 }

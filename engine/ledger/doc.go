@@ -9,34 +9,62 @@
 // # A run, save by save
 //
 //	step      what the save changes                                  a crash after it leaves
-//	Begin     (no document) the run's record and heartbeat           a record that later starts look through
+//	Begin     (no document) the run's record, asking, and heartbeat  a record that later starts look through
 //	Acquire   holder = this run, epoch + 1                           a holder that the next start judges
 //	(drain)   todo = [], after doing what earlier runs left          the same
+//	(enter)   (no document) the record says running, after no run    the same
+//	          was found that excludes this one
 //	Prepare   outputs: class, base, staging folder                   the same, and a staging folder that the
 //	                                                                 document names, whether it was made or not
-//	Commit    finished = this run, todo += land its files,           a committed batch with a list; the next
-//	          remove those it replaces, holder = nobody              start of the pipeline carries it out
+//	Replace   phase: committing, with the names and folders; then    a folder that is the old one or the new one:
+//	          the exchanges; then phase: done                        the staging's grab and the marker tell which
+//	Commit    finished = this run, todo += land its files, drop the  a committed batch with a list; the next
+//	          old data, remove what it replaces, holder = nobody     start of the pipeline carries it out
 //	Land      todo = [], after landing, _SUCCESS and removing        nothing
 //	Fail      todo += drop its staging, tried, holder = nobody;      a list; the next start carries it out
 //	          then todo = [], after dropping
 //	Release   holder = nobody                                        nothing
 //	End       (no document) record and heartbeat removed             nothing
 //
-// Commit is the one point at which the batch becomes the run's. A crash before it leaves nothing
-// visible, a crash after it nothing undone. (drain) is a part of Acquire and happens only if there is
-// something to do.
+// Commit is the one point at which the batch becomes the run's. A crash before it leaves no appended file
+// visible, a crash after it nothing undone. (drain) and (enter) are parts of Acquire; (drain) happens only
+// if there is something to do, and Replace only if an output replaces folders.
+//
+// # Replacing folders
+//
+// The new folder is staged whole: below staging/ in the ledger or, where nothing can be moved from there,
+// in .<12 hex>.ubunye/ beside the output, never in it. It gets the owner, mode, access lists and label of
+// the old one before anything is made in it; then files under their final names, the target file, and a
+// marker, which has a name of its own for each output of each run. One exchange puts it in place, and the
+// old data where it was staged.
+//
+//	a run dies or is paused            the output     below its staging          whoever grabs the staging
+//	before its exchange                old            new/ with the marker       removes new/
+//	after it                           new            new/ is the old data       removes it; the output is kept, and named
+//	(two renames:) between them        missing        old/, and new/ with it     puts old/ back, removes new/
+//	(two renames:) after them          new            old/                       removes it; as above
+//	after its commit                   new            new/ or old/ is old data   removes it
+//	and a power cut undid the exchange old            new/ with the marker       leaves it, and says so
+//
+// The grab is a rename of the staging folder to <staging>.drop: exchanges go by name, so an owner that wakes
+// up later makes none. The verdict is looked for in the output, by the marker, because what was grabbed
+// may be half removed by another process. Nothing is ever exchanged back (I3).
+//
+// A run that replaces a folder and any other run that writes to it exclude each other; two that replace
+// folders in one do not. See exclude.go.
 //
 // # What holds
 //
 //	I1  no appended file of a batch is visible before its document says committed     Commit, Land
 //	I2  every change of a document is one compare-and-swap; a run that loses one      Lease.save, Lease.lost
-//	    writes nothing more
-//	I3  what became visible is never taken back, except by a committed rerun: old     Ledger.carry
-//	    files go after the new ones are there
-//	I4  a batch is committed exactly when its document says so                        Commit
+//	    writes nothing more, and exchanges nothing
+//	I3  what became visible is never taken back, except by a committed rerun: old     Ledger.carry, Replace,
+//	    files go after the new ones are there, and no exchange is undone              work.lookInside
+//	I4  a batch is committed exactly when its document says so; whether a folder was  Commit, work.lookInside
+//	    replaced before that is told by its marker, never guessed
 //	I5  what is found in staging counts, not what a writer reports                    Lease.Staged, Commit
 //	I6  a kill at any instant leaves a state that the next start finishes             FinishCommitted
-//	I7  a file that exists and cannot be read is never taken for absent               UnreadableError
+//	I7  a file that exists and cannot be read is never taken for absent               UnreadableError, exclusion.look
 //	I8  nothing is deleted while an outcome is unknown                                Lease.unknown, Fail
 //
 // A save has four outcomes. It counted. It certainly did not happen (*SaveError): the lease is as it
@@ -57,18 +85,21 @@
 //	id                                      a random id, made with the ledger
 //	batches/<pipeline>/<task>/<key>/        the generations of a batch's document
 //	runs/<run>.json, runs/<run>.beat        a run's record and its heartbeat, of which only the time counts
-//	staging/<run>/<key>/<output>/           staged files, <final name>.staged, and a marker
+//	staging/<run>/<key>/<output>/           staged files, <final name>.staged, and a marker; of an output
+//	                                        that replaces folders new/, and perhaps old/
 //	tmp/                                    files that have no name of their own yet
 //
 // # Not yet
 //
-// Judging and taking over the dead (a dead holder is refused like a live one), outputs with a commit of
-// their own (replaced folders, tables, databases) and incremental ranges. The document has their
-// fields, and what other programs put there survives.
+// Judging and taking over the dead (a dead holder is refused like a live one), tables and databases,
+// outputs that cannot be renamed because a disk is mounted there, and incremental ranges. The document
+// has their fields, and what other programs put there survives.
 //
 // # Reading the source
 //
 // ledger.go opens and looks. run.go and record.go begin and end a run, heart.go keeps it alive.
-// acquire.go, prepare.go, commit.go are the steps of a lease; lease.go is how a lease saves, loses and
-// fails. carry.go carries out lists, target.go tells the right disk, finish.go does it for others.
+// acquire.go, exclude.go, prepare.go, replace.go, commit.go are the steps of a lease; lease.go is how a
+// lease saves, loses and fails. parts.go chooses the folders that are replaced and where they are staged.
+// carry.go carries out lists, grab.go their part about replaced folders, target.go tells the right disk,
+// finish.go does it for others. exists.go tells whether there is data.
 package ledger

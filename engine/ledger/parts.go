@@ -167,7 +167,7 @@ func (s *Lease) chooseReplacing(spec OutputSpec, base string, absent int) (stagi
 	}
 	if !spec.Parts && absent == 0 {
 		if anchor = filepath.Dir(base); anchor == base || isMountPoint(base) {
-			return "", false, fmt.Errorf("it is a mount point, so that it cannot be replaced as a whole: %w", syscall.EBUSY)
+			return "", false, errors.New("a disk is mounted there, so the folder itself cannot be replaced; a folder in it could be")
 		}
 	}
 	probe := s.probeName(spec.Name)

@@ -379,6 +379,24 @@ func TestAFailedRunNamesWhatItReplaced(t *testing.T) {
 	w.wantRows("kept", "1a", "1b")
 }
 
+// R25: the folder of a first overwrite that failed before the exchange is as it was: not there.
+func TestR25_AFailedFirstOverwriteLeavesNoFolder(t *testing.T) {
+	for _, mode := range []string{wholeMode, partsMode} {
+		w := newWorld(t)
+		_, s := w.begin(w.open(nil), Request{Batch: batch("d1")})
+		w.must(s.Prepare(context.Background(), w.specOf(mode)))
+		w.must(stage(s, []string{"1a"}))
+		w.must(s.Fail(context.Background(), "x"))
+		if len(s.Replaced()) != 0 {
+			t.Fatalf("%+v", s.Replaced())
+		}
+		if _, err := os.Stat(filepath.Dir(w.lake)); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%s: %v", mode, err)
+		}
+		w.nothingStaged(t)
+	}
+}
+
 // I2: a run whose lease was taken over before the phase was saved makes no exchange.
 func TestI2_NoExchangeWithoutThePhase(t *testing.T) {
 	w := newWorld(t)
@@ -519,7 +537,7 @@ func TestAMountPointIsRefused(t *testing.T) {
 	w.lake = "/proc"
 	_, s := w.begin(w.open(nil), Request{Batch: batch("d1")})
 	var bad *OutputUnwritableError
-	if err := s.Prepare(context.Background(), w.specOf(wholeMode)); !errors.As(err, &bad) || !errors.Is(err, syscall.EBUSY) || !strings.Contains(err.Error(), "mount point") {
+	if err := s.Prepare(context.Background(), w.specOf(wholeMode)); !errors.As(err, &bad) || !strings.Contains(err.Error(), "a disk is mounted there") {
 		t.Fatalf("got %v", err)
 	}
 	w.must(s.Release(context.Background()))
