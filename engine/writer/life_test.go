@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/writer"
@@ -171,6 +172,10 @@ func TestNothingLeaks(t *testing.T) {
 	}
 	if n := openFiles(t); n > files {
 		t.Errorf("%d open files, %d before", n, files)
+	}
+	// One that has told of its end may still be on its way out.
+	for late := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(late); {
+		runtime.Gosched()
 	}
 	if n := runtime.NumGoroutine(); n > goroutines {
 		buf := make([]byte, 1<<16)
