@@ -282,24 +282,43 @@ func poll(folder string, whole func(files []string) string) *poller {
 	return p
 }
 
+// look lists the files once. A listing that goes on while a folder is exchanged may end in the old one, which is emptied
+// then: it says nothing, and the next look is taken.
 func (p *poller) look(folder string, whole func([]string) string) {
-	before, err := os.Stat(folder)
+	before, err := folders(folder)
 	if err != nil {
 		p.bad = "there is no folder: " + err.Error()
 		return
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "*", "*.parquet"))
-	after, err2 := os.Stat(folder)
+	after, err2 := folders(folder)
 	if err != nil || err2 != nil {
 		p.bad = fmt.Sprint(err, err2)
 		return
 	}
-	if !os.SameFile(before, after) {
+	if !slices.EqualFunc(before, after, os.SameFile) {
 		return
 	}
 	if p.looks++; p.bad == "" {
 		p.bad = whole(files)
 	}
+}
+
+// folders are the output folder and its partitions, as they are now.
+func folders(folder string) ([]os.FileInfo, error) {
+	names, err := filepath.Glob(filepath.Join(folder, "*=*"))
+	if err != nil {
+		return nil, err
+	}
+	var all []os.FileInfo
+	for _, name := range append([]string{folder}, names...) {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, info)
+	}
+	return all, nil
 }
 
 // end stops the poller and fails the test if a reader saw anything that it must not.

@@ -167,6 +167,14 @@ func (x exclusion) look(ctx context.Context, o others, settle bool) (again bool,
 		}
 	}
 	for _, run := range o.beats {
+		// A listing is no snapshot: its run may have ended, or begun, while it was made.
+		if is, err := there(x.ledger.beatPath(run)); err == nil && !is {
+			continue
+		}
+		if is, err := there(x.ledger.recordPath(run)); err == nil && is {
+			again = true
+			continue
+		}
 		if x.age(run) < x.ledger.cfg.Timeout {
 			return false, &UnreadableError{Path: x.ledger.beatPath(run), Reason: "it is the heartbeat of a run that has no record, so that nobody knows what it writes"}
 		}
