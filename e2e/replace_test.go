@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -313,6 +315,9 @@ func folders(folder string) ([]os.FileInfo, error) {
 	var all []os.FileInfo
 	for _, name := range append([]string{folder}, names...) {
 		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) && name != folder {
+			continue // it went with the folder that was exchanged
+		}
 		if err != nil {
 			return nil, err
 		}
