@@ -99,8 +99,8 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 		}
 		e := Entry{Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target, Staging: p.Staging, Success: p.Success}
 		if p.Class == Replaces {
-			e.Do, e.Committed, e.Marker, e.Parts, e.Renames = Drop, true, p.Marker, p.Parts, p.Renames
-			e.Success = p.Success && p.parts && len(p.Parts) > 0 // else it came with the folder
+			e.Do, e.Committed, e.Marker, e.Parts, e.Renames, e.Moved = Drop, true, p.Marker, p.Parts, p.Renames, p.Moved
+			e.Success = p.Success && (p.Moved != nil || p.parts && len(p.Parts) > 0) // else it came with the folder
 		} else {
 			e.Names = claims
 		}

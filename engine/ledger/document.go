@@ -67,6 +67,7 @@ type Output struct {
 	Marker  string   `json:"marker,omitempty"`  // name of the file that is in every folder which this run puts in place
 	Parts   []string `json:"parts,omitempty"`   // from phase committing on: those folders, relative to base; "." is base itself
 	Renames bool     `json:"renames,omitempty"` // the file system cannot exchange: each takes two renames
+	Moved   *Moved   `json:"moved,omitempty"`   // from phase committing on: base cannot be renamed, so what is in it is moved
 
 	extra unknown
 }
@@ -98,6 +99,7 @@ type Entry struct {
 	Marker    string   `json:"marker,omitempty"`
 	Parts     []string `json:"parts,omitempty"`
 	Renames   bool     `json:"renames,omitempty"`
+	Moved     *Moved   `json:"moved,omitempty"`
 	Committed bool     `json:"committed,omitempty"` // its run committed: what is dropped is the old data
 
 	extra unknown

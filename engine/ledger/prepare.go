@@ -21,8 +21,10 @@ const (
 	stagingMarker = "_ubunye-staging" // in every staging folder
 	stagedSuffix  = ".staged"         // of every staged file
 
-	newFolder  = "new"          // below the staging of an output that replaces folders: what is to come
-	oldFolder  = "old"          // and, where folders cannot be exchanged, what was there
+	newFolder   = "new"            // below the staging of an output that replaces folders: what is to come
+	oldFolder   = "old"            // and, where folders cannot be exchanged, what was there
+	probePrefix = "_ubunye-probe-" // begins the name of a file or folder by which a file system is tried
+
 	partMarker = "_ubunye-run-" // begins the name of the file by which a folder that was put in place is told
 )
 
@@ -50,6 +52,7 @@ type preparedOutput struct {
 	base    string // resolved
 	staging string
 	parts   bool
+	stays   bool // the folder itself cannot be renamed: what is in it is moved
 }
 
 // data is the folder that writers stage in.
@@ -58,6 +61,17 @@ func (p preparedOutput) data() string {
 		return filepath.Join(p.staging, newFolder)
 	}
 	return p.staging
+}
+
+// stagedNames are the names, below data, of files that were claimed, when they are furnished.
+func (p preparedOutput) stagedNames() (names []string) {
+	for _, claim := range p.Claims {
+		if p.stays && path.Dir(claim) == wholeFolder {
+			claim += stagedSuffix
+		}
+		names = append(names, claim)
+	}
+	return names
 }
 
 // inLedger tells whether the staging lies in the ledger's own folder.
@@ -134,6 +148,7 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 	var staging string
 	if spec.Class == Replaces {
 		p.Marker = partMarker + store.NewID()[:12]
+		p.stays = !spec.Parts && absent == 0 && isMountPoint(base)
 		staging, p.Renames, err = s.chooseReplacing(spec, base, absent)
 	} else {
 		staging, err = s.chooseStaging(spec.Name, base, absent)
@@ -174,14 +189,14 @@ func (s *Lease) chooseStaging(output, base string, absent int) (string, error) {
 	if err := s.ledger.probe(filepath.Join(anchor, probe+".from"+stagedSuffix), filepath.Join(anchor, probe)); err != nil {
 		return "", err
 	}
-	rel, err := filepath.Rel(base, filepath.Join(anchor, "_ubunye-"+store.NewID()[:12]))
+	rel, err := filepath.Rel(base, filepath.Join(anchor, insideName()))
 	return filepath.ToSlash(rel), err
 }
 
 // probeName is a name that a later start can work out again, if this one dies between the two steps.
 func (s *Lease) probeName(output string) string {
 	sum := sha256.Sum256([]byte(s.run.ID + "/" + s.request.Batch.Name() + "/" + output))
-	return "_ubunye-probe-" + hex.EncodeToString(sum[:6]) + stagedSuffix
+	return probePrefix + hex.EncodeToString(sum[:6]) + stagedSuffix
 }
 
 // probe does what landing will do, with an empty file.

@@ -23,6 +23,8 @@ type world struct {
 	t    *testing.T
 	dir  string
 	lake string // the output folder
+
+	passesOver bool // its reader does not look into folders with "_" in front, as DuckDB's ** does
 }
 
 func newWorld(t *testing.T) *world {
@@ -85,6 +87,13 @@ type job struct {
 	mode   string // "": append
 	slice  string
 	fails  bool // after everything was staged
+	flat   bool // files at the top of the folder
+}
+
+// flat is a job whose files lie at the top of the folder.
+func flat(j job) job {
+	j.flat = true
+	return j
 }
 
 // once is a run as the engine makes it: finish what is committed, begin, acquire, prepare, stage,
@@ -135,7 +144,11 @@ func (w *world) write(s *Lease, j job) error {
 	if err := s.Prepare(ctx, w.specOf(j.mode)); err != nil {
 		return err
 	}
-	if err := stage(s, j.rows); err != nil {
+	write := stage
+	if j.flat {
+		write = stageFlat
+	}
+	if err := write(s, j.rows); err != nil {
 		return err
 	}
 	c, err := results(s, "clean")
@@ -175,6 +188,17 @@ func stage(s *Lease, rows []string) error {
 	return nil
 }
 
+// stageFlat writes one file a row at the top of the folder.
+func stageFlat(s *Lease, rows []string) error {
+	for _, row := range rows {
+		name := "part-" + store.NewID() + ".parquet" + stagedSuffix
+		if err := os.WriteFile(filepath.Join(s.Staging("clean"), name), []byte(row), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func commit(s *Lease, outputs ...string) error {
 	c, err := results(s, outputs...)
 	if err != nil {
@@ -208,6 +232,9 @@ func (w *world) rows() []string {
 	err := filepath.WalkDir(w.lake, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
+		}
+		if err == nil && d.IsDir() && w.passesOver && strings.HasPrefix(d.Name(), "_") {
+			return fs.SkipDir
 		}
 		if err == nil && strings.HasSuffix(path, ".parquet") {
 			data, readErr := os.ReadFile(path)
