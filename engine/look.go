@@ -135,7 +135,13 @@ func (r *run) foresee(out *PlannedOutput, t plan.Target, b plan.Batch) error {
 		return nil
 	}
 	out.Replaces = &Replaces{Files: files, Partitions: folders}
-	if r.ledger.StagesBeside(t.Path) {
+	mounted := ledger.IsMountPoint(t.Path)
+	switch {
+	case mounted && t.Mode == modeOverwrite:
+		out.Will += "; a disk is mounted there, so what is in the folder is moved name by name, and for a moment readers can see a part of the old files, or of the new ones"
+	case mounted:
+		out.Will += "; a disk is mounted there, so it is staged in the folder, where readers of ** see its files for a moment"
+	case r.ledger.StagesBeside(t.Path):
 		out.Will += "; the ledger is on another disk, so it is staged beside the folder, where readers of ** above it see its files for a moment"
 	}
 	return nil

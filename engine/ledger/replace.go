@@ -63,7 +63,7 @@ func (s *Lease) Replace(ctx context.Context, c Commit) error {
 	s.replaced, s.existed = map[string][]string{}, map[string]int{}
 	for _, name := range names {
 		if err := s.exchangeAll(ctx, name); err != nil {
-			return &ReplaceError{Output: name, Path: s.prepared[name].base, Err: err}
+			return &ReplaceError{Output: name, Path: s.prepared[name].base, Moved: s.prepared[name].Moved != nil, Err: err}
 		}
 	}
 	s.exchanged = true
