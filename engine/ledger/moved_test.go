@@ -93,6 +93,24 @@ func TestR67_KilledWhilePuttingBack(t *testing.T) {
 	}
 }
 
+// R64, R67: a power cut keeps a removal below the grabbed folder and forgets the rename that came before it.
+// What is back in the output is not taken for a new entry, although its place in new/ is empty.
+func TestR64_ARemovalOutlivesItsRename(t *testing.T) {
+	moves := movesOf(t)
+	w := halfMoved(t, moves[5])
+	w.open(&dies{kind: "rename", part: droppedSuffix}).FinishCommitted(context.Background(), "sales")
+	found := must(filepath.Glob(filepath.Join(w.dir, ".ubunye", "staging", "*", "*", "*.drop", "new", "p=0")))
+	if len(found) != 1 {
+		t.Fatalf("%q", found)
+	}
+	w.wantRows("put back", old.rows...)
+	w.must(os.RemoveAll(found[0]))
+	if _, left := w.finish(); len(left) > 0 {
+		t.Fatalf("left: %v", left)
+	}
+	w.wantMoved("after the power cut", false)
+}
+
 // R67: two starts put the same entries back at once: whatever one has looked up, the other may have finished
 // before it acts. None of the old data is lost, and neither calls it a failure.
 func TestR67_TwoPutBackAtOnce(t *testing.T) {
