@@ -133,6 +133,7 @@ func (r *run) lease(ctx context.Context) error {
 		r.end(ctx, ledger.Refused)
 		return r.explain(told(ctx, err), "")
 	}
+	r.collectSpill()
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -260,14 +261,37 @@ func (b *batch) variables() []compute.Variable {
 }
 
 // spillFolder is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
-// The name holds a random id: a process id is used again, and by other machines or containers that may share
-// the disk, and two engines in one folder would overwrite each other's rows.
+// The name holds the run's id, or a random one where nothing is written: a process id is used again, and by
+// other machines or containers that may share the disk, and two engines in one folder would overwrite each other's rows.
 func (r *run) spillFolder(name string) string {
-	dir := r.config.Engine.Spill
-	if dir == "" {
-		dir = os.TempDir()
+	id := uuid.NewString()
+	if r.record != nil {
+		id = r.record.ScratchName()
 	}
-	return filepath.Join(dir, "ubunye-spill-"+uuid.NewString()+"-"+name)
+	return filepath.Join(r.spillRoot(), spillPrefix+id+"-"+name)
+}
+
+const spillPrefix = "ubunye-spill-"
+
+func (r *run) spillRoot() string {
+	if dir := r.config.Engine.Spill; dir != "" {
+		return dir
+	}
+	return os.TempDir()
+}
+
+// collectSpill removes what killed runs of this ledger had spilled. It is nobody's data, so what cannot be
+// removed is no error.
+func (r *run) collectSpill() {
+	entries, err := os.ReadDir(r.spillRoot())
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if name, is := strings.CutPrefix(e.Name(), spillPrefix); is && e.IsDir() && r.record.Ended(name) {
+			fsops.New(nil).RemoveAll(filepath.Join(r.spillRoot(), e.Name()))
+		}
+	}
 }
 
 // makeSpill makes the folder that the pipeline names for spilled rows; the compute engine makes one below it.

@@ -54,6 +54,7 @@ func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error)
 			err = r.enter()
 		}
 		if err == nil && !gone {
+			r.collect()
 			return leases, nil
 		}
 		r.giveBack(ctx, leases)

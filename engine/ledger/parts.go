@@ -169,7 +169,7 @@ func (s *Lease) chooseReplacing(spec OutputSpec, base string, absent int) (stagi
 	if !spec.Parts && absent == 0 && !mounted {
 		anchor = filepath.Dir(base)
 	}
-	probe := s.probeName(spec.Name)
+	probe := probeName(s.run.ID, s.request.Batch, base)
 	inLedger := s.ledger.sub(stagingFolder)
 	if absent == 0 || sameInheritance(inLedger, anchor) {
 		if renames, err = s.ledger.probeSwap(filepath.Join(inLedger, probe), filepath.Join(anchor, probe)); err == nil {
@@ -183,7 +183,7 @@ func (s *Lease) chooseReplacing(spec OutputSpec, base string, absent int) (stagi
 	case spec.Parts && absent == 0:
 		beside = filepath.Dir(base)
 	}
-	if renames, err = s.ledger.probeSwap(filepath.Join(beside, probe+".from"), filepath.Join(anchor, probe)); err != nil {
+	if renames, err = s.ledger.probeSwap(filepath.Join(beside, probe+probeFrom), filepath.Join(anchor, probe)); err != nil {
 		return "", false, err
 	}
 	rel, err := filepath.Rel(base, filepath.Join(beside, name))

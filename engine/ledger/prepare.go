@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -181,22 +179,16 @@ func (s *Lease) chooseStaging(output, base string, absent int) (string, error) {
 	for range absent {
 		anchor = filepath.Dir(anchor)
 	}
-	probe := s.probeName(output)
+	probe := probeName(s.run.ID, s.request.Batch, base)
 	inLedger := s.ledger.sub(stagingFolder)
 	if sameInheritance(inLedger, anchor) && s.ledger.probe(filepath.Join(inLedger, probe), filepath.Join(anchor, probe)) == nil {
 		return path.Join(stagingFolder, s.run.ID, s.request.Batch.Key, output), nil
 	}
-	if err := s.ledger.probe(filepath.Join(anchor, probe+".from"+stagedSuffix), filepath.Join(anchor, probe)); err != nil {
+	if err := s.ledger.probe(filepath.Join(anchor, probe+probeFrom+stagedSuffix), filepath.Join(anchor, probe)); err != nil {
 		return "", err
 	}
 	rel, err := filepath.Rel(base, filepath.Join(anchor, insideName()))
 	return filepath.ToSlash(rel), err
-}
-
-// probeName is a name that a later start can work out again, if this one dies between the two steps.
-func (s *Lease) probeName(output string) string {
-	sum := sha256.Sum256([]byte(s.run.ID + "/" + s.request.Batch.Name() + "/" + output))
-	return probePrefix + hex.EncodeToString(sum[:6]) + stagedSuffix
 }
 
 // probe does what landing will do, with an empty file.
