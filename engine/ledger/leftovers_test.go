@@ -156,7 +156,9 @@ func TestI2_ASaveWithoutItsTemporaryFile(t *testing.T) {
 func TestScratchNamesOfEndedRuns(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
-	begin := func(l *Ledger, dt string) *Run { return must(l.Begin(ctx, RunInfo{Pipeline: "sales", Batches: []Batch{batch(dt)}})) }
+	begin := func(l *Ledger, dt string) *Run {
+		return must(l.Begin(ctx, RunInfo{Pipeline: "sales", Batches: []Batch{batch(dt)}}))
+	}
 	me, live, dead := begin(w.open(nil), "me"), begin(w.open(nil), "live"), begin(w.mortal(nil), "dead")
 	ended, failed, beating := begin(w.open(nil), "ended"), begin(w.open(nil), "failed"), begin(w.open(nil), "beating")
 	w.must(ended.End(ctx, Succeeded))

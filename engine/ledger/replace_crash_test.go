@@ -94,11 +94,11 @@ type replacing struct {
 	run     job
 	old     []string
 	new     []string
-	renames bool // two renames instead of an exchange
-	moved   bool // the output cannot be renamed: what is in it is moved
-	mount   bool // that is so because a disk is mounted there
-	disk    bool // the output is on another disk than the ledger
-	every   bool // stopped in every way, not only killed
+	renames bool         // two renames instead of an exchange
+	moved   bool         // the output cannot be renamed: what is in it is moved
+	mount   func(*world) // that is so because a disk is mounted there
+	disk    bool         // the output is on another disk than the ledger
+	every   bool         // stopped in every way, not only killed
 }
 
 func replacings() []replacing {
@@ -136,8 +136,8 @@ func replacings() []replacing {
 
 func (sc replacing) setUp(t *testing.T) *world {
 	w := newWorld(t)
-	if sc.mount {
-		w.mount()
+	if sc.mount != nil {
+		sc.mount(w)
 	}
 	if sc.disk {
 		w.lake = filepath.Join(w.otherDisk(), "lake", "orders")
@@ -195,7 +195,7 @@ func (sc replacing) hooks(w *world, more fsops.Hook) (hooks, *reader) {
 	if sc.renames {
 		all = append(all, noExchange{})
 	}
-	if sc.moved && !sc.mount {
+	if sc.moved && sc.mount == nil {
 		all = append(all, pinned{w.lake, syscall.EBUSY})
 	}
 	return all, r

@@ -332,3 +332,10 @@ func (w *world) free(b Batch) {
 		d.Epoch++
 	})
 }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
