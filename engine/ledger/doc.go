@@ -111,6 +111,12 @@
 //	                                        that replaces folders new/, and perhaps old/
 //	tmp/                                    files that have no name of their own yet
 //
+// Three things that a killed run leaves are named by no document and are nobody's data: the probe by which
+// it tried a file system, a file in tmp/, and what was spilled beside memory. Every run that holds its batches removes them: a
+// probe, whose name its record gives, when that run has certainly ended; a file in tmp/ when it is older
+// than the timeout by the disk's clock; spilled rows, whose folder names ledger and run, when the run has ended.
+// A staging folder that no document names is not among them: status names it.
+//
 // # Not yet
 //
 // Judging and taking over the dead (a dead holder is refused like a live one), tables and databases,
@@ -119,7 +125,7 @@
 // # Reading the source
 //
 // ledger.go opens and looks. run.go and record.go begin and end a run, heart.go keeps it alive.
-// acquire.go, exclude.go, prepare.go, replace.go, commit.go are the steps of a lease; lease.go is how a
+// acquire.go, exclude.go, leftovers.go, prepare.go, replace.go, commit.go are the steps of a lease; lease.go is how a
 // lease saves, loses and fails. parts.go chooses the folders that are replaced and where they are staged.
 // carry.go carries out lists, grab.go their part about replaced folders, moved.go moves what is in folders
 // that stay, and puts it back, target.go tells the right disk, finish.go does it for others. exists.go tells whether there is data.
