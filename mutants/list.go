@@ -103,4 +103,33 @@ var mutants = []mutant{
 	{"any-folder-is-dropped", "R20", "engine/ledger/staging.go",
 		"\tif err := l.ours(staging); err != nil {\n\t\treturn err\n\t}\n", "",
 		"TestOnlyStagingFoldersAreDropped", ""},
+
+	// entries of a folder that stays
+	{"removed-where-others-put-back", "R67", "engine/ledger/moved.go",
+		"err = w.ledger.fs.Rename(grabbed, gone)", "err = w.ledger.removeAll(grabbed)",
+		"TestR67_TwoPutBackAtOnce", ""},
+	{"what-is-back-is-taken-for-new", "R64 R67", "engine/ledger/moved.go",
+		"if is, shared := away[c.to]; shared && !is {", "if is, shared := away[c.to]; shared && is && !is {",
+		"TestR64_ARemovalOutlivesItsRename", ""},
+	{"the-marker-before-the-entries", "I4 R67", "engine/ledger/moved.go",
+		"\tif err := s.moveOld(ctx, name); err != nil {\n\t\treturn err\n\t}\n\tp := s.prepared[name]\n",
+		"\tif err := s.moveOld(ctx, name); err != nil {\n\t\treturn err\n\t}\n\tp := s.prepared[name]\n\ts.moveOne(p, move{filepath.Join(p.data(), p.Marker), filepath.Join(p.base, p.Marker)})\n",
+		"TestR67_KilledWhilePuttingBack", ""},
+	{"unsynced-entries-before-the-marker", "R64 R67", "engine/ledger/moved.go",
+		"\tif err := s.ledger.syncDirs(p.staging, dirs); err != nil {\n\t\treturn err\n\t}\n", "\t_ = dirs\n",
+		"TestOrderOfMoving", ""},
+	{"moved-and-not-on-the-list", "R67", "engine/ledger/moved.go",
+		"\t\tif err := s.savePhase(ctx, []string{name}, phaseCommitting); err != nil {\n\t\t\treturn err\n\t\t}\n", "",
+		"TestR67_StrangersWhileEntriesAreMoved", ""},
+	{"a-missing-marker-tells-something", "I8 R67", "engine/ledger/moved.go",
+		"case here || !staged:", "case here:",
+		"TestI8_AMarkerThatIsGoneTellsNothing", ""},
+
+	// what killed runs leave
+	{"probes-of-live-runs-go", "R20", "engine/ledger/leftovers.go",
+		"if dead.Status == Interrupted || r.ledger.gone(dead) {", "if dead.Status != \"\" {",
+		"TestProbesOfOthersStay", ""},
+	{"young-temporary-files-go", "R20", "engine/ledger/leftovers.go",
+		"now.Sub(info.ModTime()) >= r.ledger.cfg.Timeout", "now.Sub(info.ModTime()) >= 0",
+		"TestOldTemporaryFilesAreRemoved", ""},
 }

@@ -3,6 +3,9 @@ package ledger
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -49,5 +52,37 @@ func TestR67_MountPointStoppedAtEveryOperation(t *testing.T) {
 			sc.mount, sc.every, sc.moved = (*world).mount, false, sc.run.mode == wholeMode
 			t.Run(sc.name, sc.stoppedEverywhere)
 		}
+	}
+}
+
+// R31: half of the entries are moved when the disk is taken away: what is below its mount point proves nothing.
+// When the disk is back the entries are put back.
+func TestR31_ADiskTakenAwayWhileItsEntriesAreMoved(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	w := newWorld(t)
+	disk := filepath.Join(w.dir, "disk")
+	w.must(os.Mkdir(disk, 0o777))
+	w.must(os.MkdirAll(w.lake, 0o777))
+	attach := func() { w.must(syscall.Mount(disk, w.lake, "", syscall.MS_BIND, "")) }
+	attach()
+	t.Cleanup(func() { syscall.Unmount(w.lake, syscall.MNT_DETACH) })
+	w.must(w.once(w.open(nil), old))
+	if err := w.once(w.mortal(&dies{kind: "rename", part: partMarker}), whole); err == nil {
+		t.Fatal("not killed")
+	}
+	w.free(batch("d1"))
+	w.must(syscall.Unmount(w.lake, 0))
+	if _, left := w.finish(); len(left) != 1 || !strings.Contains(left[0].String(), "right disk") {
+		t.Fatalf("left: %v", left)
+	}
+	attach()
+	if _, left := w.finish(); len(left) > 0 {
+		t.Fatalf("left: %v", left)
+	}
+	w.wantRows("back", old.rows...)
+	if names := namesIn(t, w.lake); slices.ContainsFunc(names, func(name string) bool { return stagingName.MatchString(stagingOf(name)) }) {
+		t.Fatalf("%q", names)
 	}
 }
