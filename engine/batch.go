@@ -18,6 +18,7 @@ type batch struct {
 	*run
 	task     plan.Task
 	lease    *ledger.Lease
+	sources  map[string]*ledger.Finished // what the tasks that it reads from committed, by task
 	session  compute.Session
 	targets  []plan.Target                    // those of task.Targets that are written
 	skipped  map[string]string                // the folders of the others, by output
@@ -68,7 +69,7 @@ func (b *batch) prepare(ctx context.Context) error {
 	if err := b.stage(ctx); err != nil { // 7
 		return err
 	}
-	if err := b.unchanged(); err != nil {
+	if err := b.unchanged(ctx); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
@@ -110,6 +111,7 @@ func (b *batch) start(ctx context.Context) error {
 	}
 	session, err := b.Compute.Open(ctx, compute.Settings{
 		Memory:    b.config.Engine.Memory,
+		Share:     min(b.config.Parallel, b.plan.Width),
 		Threads:   b.config.Engine.Threads,
 		Spill:     b.spillFolder(b.task.Name),
 		Variables: b.variables(),

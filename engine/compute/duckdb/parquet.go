@@ -27,7 +27,7 @@ func (s *session) openParquet(ctx context.Context, in compute.Input) (*input, st
 	if err := o.done(); err != nil {
 		return nil, "", err
 	}
-	f, err := expand(in.Path)
+	f, err := filesOf(in)
 	if err != nil {
 		return nil, "", err
 	}
@@ -208,7 +208,7 @@ func parquetQuery(in compute.Input, f found, file []compute.Column, keys []parti
 		hive = append(hive, literal(k.raw)+": "+literal(k.typ))
 	}
 	if len(in.Columns) > 0 {
-		if err := checkDeclared(in.Columns, columns, f.files[0].Path); err != nil {
+		if err := checkDeclared(in, columns, f.files[0].Path); err != nil {
 			return "", err
 		}
 		columns = in.Columns
@@ -249,16 +249,21 @@ var widens = map[string][]string{
 	"FLOAT": {"DOUBLE"},
 }
 
-func checkDeclared(declared, has []compute.Column, file string) error {
+// checkDeclared checks that the declared columns are there, and that their types keep every value. What was encoded as
+// another type is one that the declared one was converted to without loss.
+func checkDeclared(in compute.Input, has []compute.Column, file string) error {
 	header := make([]string, len(has))
 	for i, c := range has {
 		header[i] = c.Name
 	}
-	places, problem, hint := match(declared, header, false)
+	places, problem, hint := match(in.Columns, header, false)
 	if problem != "" {
 		return &compute.Error{Kind: compute.InputInvalid, File: file, Message: problem, Hint: hint}
 	}
-	for i, c := range declared {
+	for i, c := range in.Columns {
+		if in.Encoded {
+			break
+		}
 		from := has[places[i]].Type
 		wider := false
 		for _, w := range widens[from] {

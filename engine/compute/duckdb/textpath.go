@@ -2,7 +2,6 @@ package duckdb
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,23 +11,6 @@ import (
 
 // fileColumn holds the path of the file that a row is from, where it is asked for.
 const fileColumn = "\x01file"
-
-// encodedOptions turns the options of Encode into those that read what it wrote.
-func encodedOptions(format string, given map[string]string) map[string]string {
-	if format == "parquet" {
-		return nil
-	}
-	read := map[string]string{"partitions": "true"}
-	maps.Copy(read, given)
-	delete(read, "compression") // the files' names tell it
-	if format == "csv" {
-		read["quoted_null"] = "false"
-		if _, ok := given["escape"]; !ok && given["quote"] != "" {
-			read["escape"] = given["quote"]
-		}
-	}
-	return read
-}
 
 // pathColumns are the columns of a text input that stand in the names of folders.
 type pathColumns struct {
