@@ -87,7 +87,7 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 	case errors.As(err, new(*ledger.LostError)) && errors.As(cause, new(*ledger.StagedError)):
 		cause = err // that is why what was staged is gone
 	case err != nil:
-		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
+		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Batch: batchText(b.task.Batch), Message: "giving the batch back failed too: " + err.Error()})
 	}
 	if kept := b.lease.Replaced(); len(kept) > 0 {
 		cause = &keptError{kept: kept, err: cause}
@@ -180,6 +180,11 @@ func (b *batch) sayEmpty(t plan.Target, rows int64, replaced ledger.Replaced) {
 		did = "was not touched: without rows there are no partitions to replace"
 	}
 	b.warn(fmt.Sprintf("task %s, output %s: the result has no rows; %s %s", b.task.Name, t.Name, t.Written, did))
+}
+
+// warn is that of the run, for the task: events of tasks side by side are told apart by it.
+func (b *batch) warn(text string) {
+	b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Batch: batchText(b.task.Batch), Message: text})
 }
 
 // close gives back what the steps opened. It may be called again.

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
@@ -76,4 +78,22 @@ func (b *batch) commits() *ledger.Finished {
 		own.Outputs[name] = f.Outputs[name]
 	}
 	return &own
+}
+
+// thenReaders says that the tasks which read what a task writes cannot go on from what is finished: they read what the
+// same run wrote.
+func (r *run) thenReaders(task string) string {
+	var readers []string
+	for _, t := range r.plan.Tasks {
+		if slices.ContainsFunc(t.Inputs, func(in config.Input) bool { return in.From != nil && in.From.Task == task }) {
+			readers = append(readers, t.Name)
+		}
+	}
+	switch len(readers) {
+	case 0:
+		return ""
+	case 1:
+		return " ; it is also what " + readers[0] + " needs, which reads what the same run wrote"
+	}
+	return " ; it is also what " + strings.Join(readers[:len(readers)-1], ", ") + " and " + readers[len(readers)-1] + " need, which read what the same run wrote"
 }

@@ -61,7 +61,9 @@ func reads(reader, writer config.Task) bool {
 	})
 }
 
-func elements(name string) []string { return strings.Split(filepath.ToSlash(name), "/") }
+func elements(name string) []string {
+	return strings.Split(strings.TrimSuffix(filepath.ToSlash(name), "/"), "/")
+}
 
 // reaches tells whether an input's path can name a file in a folder. A path without a pattern may name a folder, and
 // stands for all files in it.
