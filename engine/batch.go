@@ -63,13 +63,17 @@ func (b *batch) prepare(ctx context.Context) error {
 	if len(b.targets) == 0 {
 		return context.Cause(ctx)
 	}
-	if err := b.read(ctx); err != nil { // 6
+	err := b.read(ctx) // 6
+	if err == nil {
+		err = b.stage(ctx) // 7
+	}
+	if still := b.stillFinished(ctx); still != nil && context.Cause(ctx) == nil {
+		return still // that is why a file that was read may be gone
+	}
+	if err != nil {
 		return err
 	}
-	if err := b.stage(ctx); err != nil { // 7
-		return err
-	}
-	if err := b.unchanged(ctx); err != nil {
+	if err := b.unchanged(); err != nil {
 		return err
 	}
 	return context.Cause(ctx)
