@@ -185,3 +185,45 @@ func TestOrders(t *testing.T) {
 		"GB               2     123      849.00", "DE               2       3      328.80", "FR               1      10       32.00", "rejected         5" + strings.Repeat(" ", 20),
 		"AT               1       2      498.00", "DE               1      40       34.00", "rejected         0" + strings.Repeat(" ", 20)})
 }
+
+// Killed at any operation of a run of two tasks, what is read and what is made of it stay one: no report is to be seen without the
+// orders that it was made of, and neither twice.
+func TestFromKilledAtEveryOperation(t *testing.T) {
+	t.Parallel()
+	const step = 7
+	setup := func(p *project) { p.runDay("2026-01-02").must(t, 0) }
+	ops := newFrom(t, "json", "mode: append").trace(setup, dayArgs("2026-01-01")...)
+	between := 0
+	for k := 1; k <= len(ops); k += step {
+		at := fmt.Sprintf("kill at %d (%v)", k, op(ops, k))
+		p := newFrom(t, "json", "mode: append")
+		setup(p)
+		p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", k)}, dayArgs("2026-01-01")...).must(t, 137)
+		clean, report := committed(p.document("clean", "2026-01-01")), committed(p.document("report", "2026-01-01"))
+		if report && !clean {
+			t.Fatalf("%s: the report is finished and the orders are not", at)
+		}
+		if clean && !report {
+			between++
+		}
+		p.runDay("2026-01-02").must(t, 1) // refused, and what was committed has landed
+		p.format = ""
+		want := reports("2026-01-02")
+		if report {
+			want = append(reports("2026-01-01"), want...)
+		}
+		same(t, at+": reports", p.rows("lake/report"), want)
+		p.format = "json"
+		n := 1
+		if clean {
+			n = 3
+		}
+		if got := len(p.rows("lake/orders")); got != n {
+			t.Fatalf("%s: %d orders, want %d", at, got, n)
+		}
+	}
+	if between == 0 {
+		t.Fatal("no kill hit the time between the two commits")
+	}
+	t.Logf("%d operations, every %d; %d kills between the commits", len(ops), step, between)
+}
