@@ -125,6 +125,35 @@ func TestAFailedTaskCancelsWhatDependsOnIt(t *testing.T) {
 	}
 }
 
+// A task that reads by path where a failed one was to write would miss those rows, and its batch would count as finished: it is
+// cancelled too. One that comes before the writer reads what was there before, and runs.
+func TestAFailedTaskCancelsReadersOfItsFolder(t *testing.T) {
+	l := &log{}
+	file := flow(t, "parallel: 4\n", "before:", "bad: | "+fails, "after:", "other:")
+	for _, reader := range []string{"before", "after"} {
+		edit(t, file, reader+": {inputs: {r: {format: csv, path: in.csv", reader+": {inputs: {r: {format: csv, path: '*/bad/in.csv'")
+	}
+	dir := filepath.Join(filepath.Dir(file), "lake", "bad")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "in.csv"), []byte("id,name\n1,one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(t.Context(), file, l, Options{}); problem.Exit(err) != problem.ExitFailed {
+		t.Fatalf("got %v", err)
+	}
+	got := l.told()
+	for _, want := range []string{"finished before", "failed bad", "cancelled after by bad", "finished other"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+	if slices.Index(got, "started bad") < slices.Index(got, "finished before") {
+		t.Errorf("bad was begun while what it writes was read: %q", got)
+	}
+}
+
 // With parallel 2 two independent tasks are begun before either has ended; with 1, the default, they are not. The first to
 // begin waits here until the other has, so that one at a time would never end.
 func TestTasksRunSideBySide(t *testing.T) {

@@ -29,12 +29,12 @@ func encodedComesBack(t *testing.T, f *fixture) {
 	n := 0
 	back := func(e compute.Encode) {
 		n++
-		e.Dir = f.folder(fmt.Sprint("out", n))
+		e.Dir = f.folder(fmt.Sprint("out", n, "/tiny=7/d=none")) // names of folders above say nothing
 		var names []string
 		for _, file := range f.encode(e) {
 			names = append(names, file.Name)
 		}
-		f.write(fmt.Sprintf("out%d/stranger.%s", n, e.Format), "neither rows nor a header\x00")
+		f.write(fmt.Sprintf("out%d/tiny=7/d=none/stranger.%s", n, e.Format), "neither rows nor a header\x00")
 		cols := f.schema(e.Relation)
 		r, files := f.input(compute.Input{Name: fmt.Sprint("back", n), Format: e.Format, Path: e.Dir, Files: names, Columns: cols, Options: e.Options, Encoded: true})
 		if got := f.schema(r); !reflect.DeepEqual(got, cols) {

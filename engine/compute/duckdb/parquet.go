@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -213,8 +214,18 @@ func parquetQuery(in compute.Input, f found, file []compute.Column, keys []parti
 		}
 		columns = in.Columns
 	}
-	if raw := prefixKey(f.root, source); len(keys) > 0 && raw != "" {
+	more := ", hive_partitioning = false"
+	switch raw := prefixKey(f.root, source); {
+	case len(keys) == 0:
+	case raw != "" && in.Encoded:
+		// DuckDB would read that folder too, and take its value.
+		paths := pathColumns{root: f.root, keys: keys}
+		maps.Copy(source, paths.values())
+		more += paths.option()
+	case raw != "":
 		return "", &compute.Error{Kind: compute.InputInvalid, File: f.files[0].Path, Column: raw, Message: "the folder " + raw + "=… above the files has the name of a column", Hint: "set the option partitions to false, or move the files"}
+	default:
+		more = ", hive_partitioning = true, hive_types = {" + strings.Join(hive, ", ") + "}"
 	}
 	items := make([]string, len(columns))
 	for i, c := range columns {
@@ -223,10 +234,6 @@ func parquetQuery(in compute.Input, f found, file []compute.Column, keys []parti
 			from = fmt.Sprintf("CAST(%s AS %s)", from, c.Type)
 		}
 		items[i] = from + " AS " + quote(c.Name)
-	}
-	more := ", hive_partitioning = false"
-	if len(keys) > 0 {
-		more = ", hive_partitioning = true, hive_types = {" + strings.Join(hive, ", ") + "}"
 	}
 	return "SELECT " + strings.Join(items, ", ") + " FROM read_parquet(" + fileList(f.files) + more + ")", nil
 }
