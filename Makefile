@@ -63,9 +63,11 @@ venv: .venv/made ## install the foreign readers that tests check with
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r e2e/requirements.txt
 	@touch $@
 
-generate: ## write what follows from the declaration of the pipeline file
+generate: ## write the schemas and pages that follow from the declarations in the source
 	$(GO) run ./engine/config/gen schema > .build/schema && mv .build/schema schemas/pipeline.schema.json
 	$(GO) run ./engine/config/gen reference > .build/reference && mv .build/reference docs/reference.md
+	$(GO) build -o .build/schemas ./schemas/gen
+	for file in $$(.build/schemas list); do .build/schemas $$file > .build/generated && mv .build/generated $$file || exit 1; done
 
 test: plugins bin/ubunye-fault venv ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout=20m ./...
@@ -75,9 +77,11 @@ bench: build bin/ubunye-fault ## measure against bare DuckDB and write docs/benc
 	$(GO) run ./bench
 
 check: plugins ## formatting, vet and the rules of the source
-	@test -z "$$(gofmt -l bench cmd configs engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine plugins e2e; exit 1; }
+	@test -z "$$(gofmt -l bench cmd configs engine plugins schemas e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine plugins schemas e2e; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
+	@$(GO) build -o .build/schemas ./schemas/gen
+	@for file in $$(.build/schemas list); do .build/schemas $$file | cmp - $$file || { echo "run make generate" >&2; exit 1; }; done
 	$(GO) vet ./...
 	$(GO) vet -tags fault ./engine/store/fsops ./cmd/ubunye
 	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) vet ./engine/abi ./plugins/... ./configs/...

@@ -99,7 +99,7 @@ func (r *run) openLedger(ctx context.Context) error {
 
 func (r *run) pluginLog(plugin string, level abi.Level, text string) {
 	names := map[abi.Level]string{abi.LevelDebug: "debug", abi.LevelInfo: "info", abi.LevelWarn: "warn", abi.LevelError: "error"}
-	r.emit(report.Event{Kind: report.PluginLog, Path: plugin, Level: names[level], Message: text})
+	r.emit(report.Event{Kind: report.PluginLog, Plugin: plugin, Level: names[level], Message: text})
 }
 
 // emit fills in what every event has and passes it on.

@@ -12,12 +12,12 @@ import (
 
 // Table is the first rows of an output, for people.
 type Table struct {
-	Task    string      `json:"task"`
-	Output  string      `json:"output"`
-	Path    string      `json:"path"` // as written in the pipeline
-	Columns []string    `json:"columns"`
-	Rows    [][]*string `json:"rows"`  // values as text; null is NULL
-	Total   int64       `json:"total"` // rows that the output has
+	Task    string      `json:"task"`    // name of the task
+	Output  string      `json:"output"`  // name of the output
+	Path    string      `json:"path"`    // as written in the pipeline
+	Columns []string    `json:"columns"` // names of the columns
+	Rows    [][]*string `json:"rows"`    // values as text; null is NULL
+	Total   int64       `json:"total"`   // rows that the output has
 }
 
 // Show reads the first rows of every output as any reader of its folder would: all batches that have

@@ -28,7 +28,7 @@ func (p *Plain) Report(e Event) {
 		if e.Level == "debug" {
 			break // for the plugin's author, who takes --json
 		}
-		fmt.Fprintf(p.Err, "%s says: %s\n", e.Path, e.Message)
+		fmt.Fprintf(p.Err, "%s says: %s\n", e.Plugin, e.Message)
 	}
 	if p.Quiet {
 		return
