@@ -51,6 +51,8 @@ var doors = map[string]string{
 	"github.com/knadh/koanf":                "engine/config",
 	"github.com/tetratelabs/wazero":         "engine/writer",
 	"github.com/duckdb/duckdb-go":           "engine/compute/duckdb",
+	"github.com/mattn/go-runewidth":         "engine/report",
+	"golang.org/x/term":                     "cmd/ubunye",
 	"github.com/spf13/cobra":                "cmd/ubunye",
 	"github.com/spf13/pflag":                "cmd/ubunye",
 	"github.com/santhosh-tekuri/jsonschema": "engine/writer",

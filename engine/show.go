@@ -32,7 +32,7 @@ func (e *Engine) Show(ctx context.Context, o Options, limit int) ([]Table, error
 		return nil, r.explain(err, "")
 	}
 	defer session.Close()
-	var tables []Table
+	tables := []Table{}
 	for _, t := range r.plan.Tasks {
 		for _, target := range t.Targets {
 			if target.Plugin != nil {
