@@ -20,7 +20,7 @@ const module = "github.com/ubunye-io/ubunye/"
 // mayImport is the whole of what our packages may import of ours, transitively read: down only, and
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
-	"cmd/ubunye":                 {"engine", "engine/problem", "engine/report", "engine/store/fsops"},
+	"cmd/ubunye":                 {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
 	"engine":                     {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":             {},
 	"engine/report":              {"engine/problem"},
