@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth generate venv test bench check .FORCE
+.PHONY: needs help build plugins quickstart fixedwidth generate venv test editor bench check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ generate: ## write the schemas and pages that follow from the declarations in th
 
 test: plugins bin/ubunye-fault venv ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout=20m ./...
+
+editor: ## check the schema of the pipeline file as editors use it, by yaml-language-server (needs npm)
+	npm install --silent --no-audit --no-fund --prefix .build/editor yaml-language-server@1.25.0
+	node scripts/editor.mjs .build/editor
 
 bench: build bin/ubunye-fault ## measure against bare DuckDB and write docs/bench.md
 	$(GO) build -trimpath -ldflags='-s -w' -o .build/peer ./bench/peer
