@@ -25,20 +25,24 @@ func (e *Engine) Validate(ctx context.Context, o Options) (unset []config.Variab
 	if err := r.openWriters(); err != nil {
 		return nil, err
 	}
-	_, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
+	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
+	if err == nil {
+		r.sayWarnings()
+	}
 	return unset, err
 }
 
 // PlannedTask is what a run would do with one task now.
 type PlannedTask struct {
-	Task    string          `json:"task"`           // name of the task
-	Batch   string          `json:"batch"`          // the variables of its batch, as dt=2026-01-01; empty: it has none
-	Key     string          `json:"key"`            // key of the batch
-	Named   bool            `json:"named"`          // it is refused when it is finished and the task appends
-	Verdict Verdict         `json:"verdict"`        // what would happen
-	Code    problem.Code    `json:"code,omitempty"` // of a refusal: the reason that a run would give
-	Reason  string          `json:"reason"`         // why, on one line
-	Outputs []PlannedOutput `json:"outputs"`        // in the order of the file
+	Task    string          `json:"task"`            // name of the task
+	Batch   string          `json:"batch"`           // the variables of its batch, as dt=2026-01-01; empty: it has none
+	Key     string          `json:"key"`             // key of the batch
+	Named   bool            `json:"named"`           // it is refused when it is finished and the task appends
+	Verdict Verdict         `json:"verdict"`         // what would happen
+	Code    problem.Code    `json:"code,omitempty"`  // of a refusal: the reason that a run would give
+	Reason  string          `json:"reason"`          // why, on one line
+	After   []string        `json:"after,omitempty"` // tasks that are done before it begins
+	Outputs []PlannedOutput `json:"outputs"`         // in the order of the file
 }
 
 // PlannedOutput is one output of a PlannedTask.
@@ -80,6 +84,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 	if err := r.openLedger(ctx); err != nil {
 		return nil, err
 	}
+	r.sayWarnings()
 	var tasks []PlannedTask
 	for i, t := range r.plan.Tasks {
 		view, err := r.ledger.Look(ctx, ledgerBatch(t.Batch))
@@ -87,6 +92,9 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			return nil, r.explain(err, t.Name)
 		}
 		task := PlannedTask{Task: t.Name, Batch: batchText(t.Batch), Key: t.Batch.Key, Named: t.Batch.Named}
+		for _, a := range t.After {
+			task.After = append(task.After, a.Task)
+		}
 		for _, o := range t.Targets {
 			out := PlannedOutput{Output: o.Name, Format: o.Format, Mode: o.Mode, Class: o.Class, Path: o.Written}
 			if view.Finished != nil {

@@ -137,11 +137,21 @@ type FinishedOutput struct {
 	Target string   `json:"target,omitempty"` // the target id of base
 	Claims []string `json:"claims"`           // final names, relative to base
 	Parts  []string `json:"parts,omitempty"`  // of class Replaces: the folders that were replaced, relative to base
-	Rows   int64    `json:"rows"`             // rows written
-	Files  int64    `json:"files"`            // files written
-	Bytes  int64    `json:"bytes"`            // bytes of the files
+
+	// Columns are those of the relation that was written: files and names of folders do not tell every type.
+	Columns []Column `json:"columns,omitempty"`
+
+	Rows  int64 `json:"rows"`  // rows written
+	Files int64 `json:"files"` // files written
+	Bytes int64 `json:"bytes"` // bytes of the files
 
 	extra unknown
+}
+
+// Column is a name and its SQL type.
+type Column struct {
+	Name string `json:"name"` // the column's name
+	Type string `json:"type"` // its SQL type
 }
 
 // Batch is a task with all its variables and the profile.

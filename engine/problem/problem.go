@@ -31,6 +31,9 @@ const (
 	ConfigInvalid Code = "ConfigInvalid" // the pipeline file is wrong
 	PluginMissing Code = "PluginMissing" // no writer has that name, or its module is not there
 
+	// What the run wrote for an input that reads it by from was committed again by another run.
+	InputSuperseded Code = "InputSuperseded"
+
 	// Exit 4: reading, transforming or writing failed.
 	InputMissing  Code = "InputMissing"  // an input has no file, or no rows and on_empty is fail
 	InputInvalid  Code = "InputInvalid"  // a data file is not as declared
@@ -69,7 +72,7 @@ func (c Code) Exit() int {
 	switch c {
 	case RunLeaseHeld, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft:
 		return ExitRefused
-	case Usage, ConfigInvalid, PluginMissing:
+	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage
 	case RunLeaseLost, OutcomeUnknown:
 		return ExitLost

@@ -21,6 +21,7 @@ const (
 	OutputSkipped Kind = "output_skipped" // Nothing was written to an output: the mode is ignore, and there is data.
 	TaskFinished  Kind = "task_finished"  // A task is done and all its outputs have landed.
 	TaskFailed    Kind = "task_failed"    // A task failed; there is one event for each of its problems.
+	TaskCancelled Kind = "task_cancelled" // A task does not run, because of what became of another one.
 	Problem       Kind = "problem"        // Something stops the run, or keeps it from starting.
 	Warning       Kind = "warning"        // Something that a person should know; the run goes on.
 	PluginLog     Kind = "plugin_log"     // A plugin says something, in its own words.
@@ -31,29 +32,53 @@ const (
 // kinds have a field, with a ? those that may be without it: schema and page of the events are made of it, and tests
 // hold every event that is printed against the schema.
 type Event struct {
-	Time     time.Time        `json:"time" in:"*"`                                                                                                                                                                         // when it happened
-	Kind     Kind             `json:"event" in:"*"`                                                                                                                                                                        // what happened
-	Run      string           `json:"run,omitempty" in:"run_started task_started step_started progress output_landed output_skipped task_finished task_failed work_finished? problem? warning? plugin_log? run_finished?"` // id of the run; a start that is refused may have none
-	Pipeline string           `json:"pipeline,omitempty" in:"run_started"`                                                                                                                                                 // name of the pipeline
-	Task     string           `json:"task,omitempty" in:"task_started step_started progress output_landed output_skipped task_finished task_failed work_finished problem?"`                                                // name of the task
-	Batch    string           `json:"batch,omitempty" in:"task_started? step_started? progress? output_landed? output_skipped? task_finished? task_failed? work_finished?"`                                                // the batch's variables, as dt=2026-01-01; absent: it has none
-	Step     string           `json:"step,omitempty" in:"step_started progress"`                                                                                                                                           // which one: ask, read, stage, commit or land
-	Output   string           `json:"output,omitempty" in:"output_landed output_skipped task_failed? problem?"`                                                                                                            // name of the output
-	Path     string           `json:"path,omitempty" in:"output_landed output_skipped"`                                                                                                                                    // the output's folder, as the pipeline file has it
-	Class    string           `json:"class,omitempty" in:"output_landed output_skipped"`                                                                                                                                   // delivery class: claims or replaces
-	Plugin   string           `json:"plugin,omitempty" in:"plugin_log"`                                                                                                                                                    // the name by which the pipeline knows the plugin
-	Level    string           `json:"level,omitempty" in:"plugin_log"`                                                                                                                                                     // how grave it is: debug, info, warn or error
-	Reason   problem.Code     `json:"reason,omitempty" in:"task_failed problem"`                                                                                                                                           // what kind of problem it is; the exit code follows from it
-	Message  string           `json:"message,omitempty" in:"output_skipped task_failed problem warning plugin_log?"`                                                                                                       // what happened, for people, on one line
-	Read     *int64           `json:"read_bytes,omitempty" in:"progress?"`                                                                                                                                                 // bytes of the files that the task reads, once they are listed
-	Rows     *int64           `json:"rows,omitempty" in:"output_landed output_skipped progress?"`                                                                                                                          // rows written; of a task at work: in the outputs that are staged whole
-	Bytes    *int64           `json:"bytes,omitempty" in:"output_landed output_skipped progress?"`                                                                                                                         // bytes of the files written; of a task at work: so far
-	Files    *int64           `json:"files,omitempty" in:"output_landed output_skipped work_finished progress?"`                                                                                                           // files written or landed; of a task at work: so far
-	Replaced int64            `json:"replaced,omitempty" in:"output_landed?"`                                                                                                                                              // files of the batch's earlier commit that went
-	Folders  *int64           `json:"folders,omitempty" in:"output_landed?"`                                                                                                                                               // folders that were there and were replaced whole
-	Duration float64          `json:"duration,omitempty" in:"progress task_finished task_failed run_finished"`                                                                                                             // seconds since the task began; of the last event: since the program began
-	Exit     *int             `json:"exit,omitempty" in:"run_finished"`                                                                                                                                                    // exit code of the program
-	Problem  *problem.Problem `json:"-"`
+	// when it happened
+	Time time.Time `json:"time" in:"*"`
+	// what happened
+	Kind Kind `json:"event" in:"*"`
+	// id of the run; a start that is refused may have none
+	Run string `json:"run,omitempty" in:"run_started task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished? problem? warning? plugin_log? run_finished?"`
+	// name of the pipeline
+	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
+	// name of the task
+	Task string `json:"task,omitempty" in:"task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
+	// the batch's variables, as dt=2026-01-01; absent: it has none
+	Batch string `json:"batch,omitempty" in:"task_started? step_started? progress? output_landed? output_skipped? task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
+	// which one: ask, read, stage, commit or land
+	Step string `json:"step,omitempty" in:"step_started progress"`
+	// name of the output
+	Output string `json:"output,omitempty" in:"output_landed output_skipped task_failed? problem? warning? plugin_log?"`
+	// the output's folder, as the pipeline file has it
+	Path string `json:"path,omitempty" in:"output_landed output_skipped"`
+	// delivery class: claims or replaces
+	Class string `json:"class,omitempty" in:"output_landed output_skipped"`
+	// the name by which the pipeline knows the plugin
+	Plugin string `json:"plugin,omitempty" in:"plugin_log"`
+	// how grave it is: debug, info, warn or error
+	Level string `json:"level,omitempty" in:"plugin_log"`
+	// what kind of problem it is; the exit code follows from it
+	Reason problem.Code `json:"reason,omitempty" in:"task_failed problem"`
+	// the task that failed, or wrote nothing
+	Cause string `json:"cause,omitempty" in:"task_cancelled"`
+	// what happened, for people, on one line
+	Message string `json:"message,omitempty" in:"output_skipped task_failed task_cancelled problem warning plugin_log?"`
+	// bytes of the files that the task reads, once they are listed
+	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
+	// rows written; of a task at work: in the outputs that are staged whole
+	Rows *int64 `json:"rows,omitempty" in:"output_landed output_skipped progress?"`
+	// bytes of the files written; of a task at work: so far
+	Bytes *int64 `json:"bytes,omitempty" in:"output_landed output_skipped progress?"`
+	// files written or landed; of a task at work: so far
+	Files *int64 `json:"files,omitempty" in:"output_landed output_skipped work_finished progress?"`
+	// files of the batch's earlier commit that went
+	Replaced int64 `json:"replaced,omitempty" in:"output_landed?"`
+	// folders that were there and were replaced whole
+	Folders *int64 `json:"folders,omitempty" in:"output_landed?"`
+	// seconds since the task began; of the last event: since the program began
+	Duration float64 `json:"duration,omitempty" in:"progress task_finished task_failed run_finished"`
+	// exit code of the program
+	Exit    *int             `json:"exit,omitempty" in:"run_finished"`
+	Problem *problem.Problem `json:"-"`
 }
 
 // Reporter is told of every event, in order, from any goroutine.

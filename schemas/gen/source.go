@@ -38,7 +38,7 @@ type declared struct {
 	file *ast.File
 }
 
-// constant is one value of a named text type. What is said of it stands behind it; a comment above it is of a group.
+// constant is one value of a named text type. A comment above the first one is of the group, if there is one behind it.
 type constant struct{ value, doc string }
 
 // open marks a text type of which files may hold other values than the constants.
@@ -97,7 +97,7 @@ func (p *pkg) add(file *ast.File, d *ast.GenDecl) {
 			if lit, ok := spec.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				value, err := strconv.Unquote(lit.Value)
 				if err == nil {
-					p.constants[typ.Name] = append(p.constants[typ.Name], constant{value: value, doc: comment(nil, spec.Comment)})
+					p.constants[typ.Name] = append(p.constants[typ.Name], constant{value: value, doc: comment(spec.Doc, spec.Comment)})
 				}
 			}
 		}
