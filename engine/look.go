@@ -14,22 +14,28 @@ import (
 // Validate checks a pipeline file as a run would, without reading data or the ledger. Required variables
 // that have no value are given back; they are no mistake of the file.
 func (e *Engine) Validate(ctx context.Context, o Options) (unset []config.Variable, err error) {
-	o.AllowUnset = true
-	pipeline, err := config.Load(o.File, o.Options)
-	if err != nil {
-		return nil, err
-	}
-	unset = pipeline.Unset
-	pipeline.Unset = nil
-	r := &run{Engine: e, options: o, config: pipeline}
-	if err := r.openWriters(); err != nil {
-		return nil, err
-	}
-	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
+	r, unset, err := e.loadUnset(ctx, o)
 	if err == nil {
 		r.sayWarnings()
 	}
 	return unset, err
+}
+
+// loadUnset is load for those who only look: required variables may be without a value, and are given back.
+func (e *Engine) loadUnset(ctx context.Context, o Options) (*run, []config.Variable, error) {
+	o.AllowUnset = true
+	pipeline, err := config.Load(o.File, o.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	unset := pipeline.Unset
+	pipeline.Unset = nil
+	r := &run{Engine: e, options: o, config: pipeline}
+	if err := r.openWriters(); err != nil {
+		return nil, nil, err
+	}
+	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
+	return r, unset, err
 }
 
 // PlannedTask is what a run would do with one task now.
