@@ -104,8 +104,8 @@ func newEndless(t *testing.T) *project {
 func TestATerminalShowsATaskAtWork(t *testing.T) {
 	p := newEndless(t)
 	c := p.atTerminal(pty.Winsize{Cols: 80, Rows: 24}, nil, "run", "-c", "pipeline.yaml")
-	at := c.see(0, "[###--] clean: stage from 7 bytes, 1s\r\n")
-	at = c.see(at, "\x1b[1F\x1b[J[###--] clean: stage from 7 bytes, 2s\r\n")
+	at := c.see(0, "[###--] clean: stage from 7 bytes, ")
+	at = c.see(at, "\x1b[1F\x1b[J[###--] clean: stage from 7 bytes, ")
 	if err := pty.Setsize(c.tty, &pty.Winsize{Cols: 20, Rows: 24}); err != nil {
 		t.Fatal(err)
 	}
@@ -120,6 +120,26 @@ func TestATerminalShowsATaskAtWork(t *testing.T) {
 	last := shown[strings.LastIndex(shown, "\x1b[J")+len("\x1b[J"):]
 	if !strings.HasPrefix(last, "\x1b[31mubunye:\x1b[0m task clean: interrupted by SIGINT") || strings.Contains(last, "[#") {
 		t.Errorf("the screen ends with %q", last)
+	}
+}
+
+// Two tasks side by side have a line each.
+func TestATerminalShowsTwoTasksSideBySide(t *testing.T) {
+	_, task, _ := strings.Cut(endless, "  clean:\n")
+	other := strings.ReplaceAll(strings.ReplaceAll(task, "clean:", "other:"), "path: out", "path: other")
+	p := newProject(t, "parallel: 2\n"+endless+"  other:\n"+other)
+	p.write("in.csv", "id\n1\n")
+	c := p.atTerminal(pty.Winsize{Cols: 80, Rows: 24}, nil, "run", "-c", "pipeline.yaml")
+	at := c.see(0, "] clean: stage from 5 bytes, ")
+	at = c.see(at, "] other: stage from 5 bytes, ")
+	at = c.see(at, "\x1b[2F\x1b[J[###--] clean: stage from 5 bytes, ")
+	c.see(at, "s\r\n[###--] other: stage from 5 bytes, ")
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	shown, exit := c.end()
+	if last := shown[strings.LastIndex(shown, "\x1b[J")+len("\x1b[J"):]; exit != 130 || strings.Contains(last, "[#") {
+		t.Errorf("exit code %d, and the screen ends with %q", exit, last)
 	}
 }
 

@@ -57,12 +57,12 @@ type PlannedOutput struct {
 	Format string `json:"format"` // name of its writer
 	Mode   string `json:"mode"`   // what becomes of what is there
 	Class  string `json:"class"`  // delivery class
-	Path   string `json:"path"`   // as written in the pipeline
+	Path   string `json:"path"`   // its folder, as written in the pipeline
 	Files  int64  `json:"files"`  // files that the last commit landed
 	Rows   int64  `json:"rows"`   // rows that the last commit landed
 
-	Replaces *Replaces `json:"replaces,omitempty"` // of modes that replace what is in the folder
-	Will     string    `json:"will,omitempty"`     // one line, where the mode depends on what is in the folder now
+	Replaces *Replaces `json:"replaces,omitempty"` // what is in the folder now, for modes that replace it
+	Will     string    `json:"will,omitempty"`     // what would happen, on one line, where the mode depends on what is in the folder now
 }
 
 // Replaces is data that a run would replace, as far as it can be told before the rows are known.

@@ -22,9 +22,9 @@ type Status struct {
 // BatchStatus is one batch. Several of the parts may be there at once.
 type BatchStatus struct {
 	Task     string          `json:"task"`               // name of the task
-	Batch    string          `json:"batch"`              // its variables, as dt=2026-01-01
+	Batch    string          `json:"batch"`              // the variables that make it, as dt=2026-01-01; empty: it has none
 	Key      string          `json:"key"`                // key of the batch
-	State    string          `json:"state"`              // free, held or finished
+	State    string          `json:"state"`              // one of free, held and finished
 	Held     *HolderStatus   `json:"held,omitempty"`     // the run that holds it
 	Finished *FinishedStatus `json:"finished,omitempty"` // its last commit
 	Todo     int             `json:"todo"`               // entries of the to-do list that are left

@@ -37,7 +37,7 @@ type Description struct {
 
 // Mode is one of a writer's modes, with the class that it has unless an Exception applies.
 type Mode struct {
-	Name       string      `json:"name"`                 // as "append"
+	Name       string      `json:"name"`                 // as a pipeline writes it: "append", "overwrite", …
 	Class      Class       `json:"class"`                // what the writer promises in this mode
 	Exceptions []Exception `json:"exceptions,omitempty"` // outputs with these options have another class; the first that applies holds
 }

@@ -21,8 +21,8 @@ const (
 // Place is a folder. One that lies under the ledger's parent is kept relative to it, so that it is
 // found under another mount point too; another one is absolute and names the machine it is on.
 type Place struct {
-	Path       string `json:"path"`                  // of the folder, with symbolic links resolved
-	RelativeTo string `json:"relative_to,omitempty"` // "ledger" or nothing
+	Path       string `json:"path"`                  // path of the folder, with symbolic links resolved
+	RelativeTo string `json:"relative_to,omitempty"` // "ledger": path is relative to the folder that the ledger lies in; absent: it is absolute
 	Machine    string `json:"machine,omitempty"`     // of an absolute path: the machine id, if known
 }
 
@@ -30,9 +30,9 @@ type Place struct {
 type Document struct {
 	Epoch    int64             `json:"epoch"`    // up by one at every acquire, never back
 	Batch    Batch             `json:"batch"`    // the batch that the document is of
-	Holder   *Holder           `json:"holder"`   // the run that may write the batch now; nil: nobody
+	Holder   *Holder           `json:"holder"`   // the run that may write the batch now; null: nobody
 	Outputs  map[string]Output `json:"outputs"`  // what the holder is writing
-	Range    json.RawMessage   `json:"range"`    // incremental inputs
+	Range    json.RawMessage   `json:"range"`    // what incremental inputs are to be read, pinned before they are
 	Todo     []Entry           `json:"todo"`     // what has still to be done to files
 	Pending  []json.RawMessage `json:"pending"`  // keyed outputs of dead runs
 	Tried    []Try             `json:"tried"`    // failed since the last commit, oldest first, at most 16
@@ -90,17 +90,17 @@ type Entry struct {
 	Run     string   `json:"run"`               // whose files they are
 	Output  string   `json:"output"`            // name of the output
 	Base    Place    `json:"base"`              // the output folder
-	Absent  int      `json:"absent,omitempty"`  // Land: as in Output
+	Absent  int      `json:"absent,omitempty"`  // of land: how many last elements of base were not there at prepare
 	Target  string   `json:"target,omitempty"`  // the target id of base
-	Staging string   `json:"staging,omitempty"` // Land and Drop
-	Names   []string `json:"names,omitempty"`   // Land and Remove: final names, relative to base
-	Success bool     `json:"success,omitempty"` // write _SUCCESS at the end
+	Staging string   `json:"staging,omitempty"` // of land and drop: the staging folder, relative to the ledger, or a path
+	Names   []string `json:"names,omitempty"`   // of land and remove: final names, relative to base
+	Success bool     `json:"success,omitempty"` // of land: _SUCCESS is written at the end
 
 	// Drop, of an output that replaces folders: as in Output
 	Marker    string   `json:"marker,omitempty"`    // name of the file that tells whether the exchange had happened
 	Parts     []string `json:"parts,omitempty"`     // the folders that were replaced
 	Renames   bool     `json:"renames,omitempty"`   // each was replaced by two renames
-	Committed bool     `json:"committed,omitempty"` // its run committed: what is dropped is the old data
+	Committed bool     `json:"committed,omitempty"` // of drop: its run committed, so what is dropped is the old data
 
 	extra unknown
 }
@@ -138,7 +138,7 @@ type FinishedOutput struct {
 	Claims []string `json:"claims"`           // final names, relative to base
 	Parts  []string `json:"parts,omitempty"`  // of class Replaces: the folders that were replaced, relative to base
 
-	// Columns are those of the relation that was written: files and names of folders do not tell every type.
+	// the columns of the relation that was written: files and names of folders do not tell every type
 	Columns []Column `json:"columns,omitempty"`
 
 	Rows  int64 `json:"rows"`  // rows written

@@ -49,8 +49,8 @@ type Record struct {
 // Target is a place that a run writes to.
 type Target struct {
 	Path  string `json:"path"`            // real path of a folder, or a table
-	ID    string `json:"id,omitempty"`    // of the folder's target file, if it has one
-	Adds  bool   `json:"adds"`            // false: it replaces what is there
+	ID    string `json:"id,omitempty"`    // id in the folder's target file, if it has one
+	Adds  bool   `json:"adds"`            // true: it adds to what is there; false: it replaces that
 	Parts bool   `json:"parts,omitempty"` // it replaces folders in it, not the folder itself
 
 	// After are the places, among the run's own targets, of those that it is done with before it begins this one.

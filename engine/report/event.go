@@ -16,7 +16,7 @@ const (
 	WorkFinished  Kind = "work_finished"  // What an earlier run had committed was landed, or removed.
 	TaskStarted   Kind = "task_started"   // A task begins.
 	StepStarted   Kind = "step_started"   // A step of a task begins.
-	Progress      Kind = "progress"       // A task is at work: how far it is, every few seconds.
+	Progress      Kind = "progress"       // A task is at work: how far it is. With --json it is told every 10 seconds.
 	OutputLanded  Kind = "output_landed"  // An output of the task is committed and its files are there.
 	OutputSkipped Kind = "output_skipped" // Nothing was written to an output: the mode is ignore, and there is data.
 	TaskFinished  Kind = "task_finished"  // A task is done and all its outputs have landed.
@@ -36,7 +36,7 @@ type Event struct {
 	Time time.Time `json:"time" in:"*"`
 	// what happened
 	Kind Kind `json:"event" in:"*"`
-	// id of the run; a start that is refused may have none
+	// id of the run; absent while it has none, as when it is refused
 	Run string `json:"run,omitempty" in:"run_started task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished? problem? warning? plugin_log? run_finished?"`
 	// name of the pipeline
 	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
@@ -64,11 +64,11 @@ type Event struct {
 	Message string `json:"message,omitempty" in:"output_skipped task_failed task_cancelled problem warning plugin_log?"`
 	// bytes of the files that the task reads, once they are listed
 	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
-	// rows written; of a task at work: in the outputs that are staged whole
+	// rows written; in progress: of the outputs that are staged whole
 	Rows *int64 `json:"rows,omitempty" in:"output_landed output_skipped progress?"`
-	// bytes of the files written; of a task at work: so far
+	// bytes of the files written; in progress: so far
 	Bytes *int64 `json:"bytes,omitempty" in:"output_landed output_skipped progress?"`
-	// files written or landed; of a task at work: so far
+	// files written, or landed for an earlier run; in progress: so far
 	Files *int64 `json:"files,omitempty" in:"output_landed output_skipped work_finished progress?"`
 	// files of the batch's earlier commit that went
 	Replaced int64 `json:"replaced,omitempty" in:"output_landed?"`
