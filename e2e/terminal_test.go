@@ -130,10 +130,10 @@ func TestATerminalShowsTwoTasksSideBySide(t *testing.T) {
 	p := newProject(t, "parallel: 2\n"+endless+"  other:\n"+other)
 	p.write("in.csv", "id\n1\n")
 	c := p.atTerminal(pty.Winsize{Cols: 80, Rows: 24}, nil, "run", "-c", "pipeline.yaml")
-	at := c.see(0, "] clean: stage from 5 bytes, ")
-	at = c.see(at, "] other: stage from 5 bytes, ")
-	at = c.see(at, "\x1b[2F\x1b[J[###--] clean: stage from 5 bytes, ")
-	c.see(at, "s\r\n[###--] other: stage from 5 bytes, ")
+	both := max(c.see(0, "] clean: stage from 5 bytes, "), c.see(0, "] other: stage from 5 bytes, ")) // whichever began first
+	at := c.see(both, "\x1b[2F\x1b[J[###--] ")
+	at = c.see(at, ": stage from 5 bytes, ")
+	c.see(at, "s\r\n[###--] ")
 	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
