@@ -227,3 +227,24 @@ func TestFromKilledAtEveryOperation(t *testing.T) {
 	}
 	t.Logf("%d operations, every %d; %d kills between the commits", len(ops), step, between)
 }
+
+// Two tasks that run side by side append to one folder that is not there yet; one that reads it by path finds both, and one
+// that replaces it with what both wrote comes last.
+func TestTasksShareAFolder(t *testing.T) {
+	p := newProject(t, `name: shared
+parallel: 3
+tasks:
+  a: {inputs: {r: {format: csv, path: a.csv}}, outputs: {r: {format: parquet, path: lake/x}}}
+  b: {inputs: {r: {format: csv, path: b.csv}}, outputs: {r: {format: parquet, path: lake/x}}}
+  c: {inputs: {r: {format: parquet, path: lake/x}}, outputs: {r: {format: parquet, path: lake/c}}}
+  d: {inputs: {r: {from: a.r}, s: {from: b.r}}, transform: {o: SELECT -id AS id FROM r UNION ALL SELECT -id FROM s}, outputs: {o: {format: parquet, path: lake/x, mode: overwrite}}}
+`)
+	p.write("a.csv", "id\n1\n2\n")
+	p.write("b.csv", "id\n3\n")
+	p.run("run", "-c", "pipeline.yaml").must(t, 0)
+	same(t, "read by path", p.rows("lake/c"), []string{`{"id": "1"}`, `{"id": "2"}`, `{"id": "3"}`})
+	same(t, "replaced", p.rows("lake/x"), []string{`{"id": "-1"}`, `{"id": "-2"}`, `{"id": "-3"}`})
+	if left := p.files(".ubunye/runs"); len(left) != 0 {
+		t.Fatalf("a run that ended well left %v", left)
+	}
+}

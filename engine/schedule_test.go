@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
@@ -239,5 +240,40 @@ func TestAStoppedRunBeginsNoMoreTasks(t *testing.T) {
 	wantTold(t, l, "started a", "finished a")
 	if err := start(t.Context(), file, l, Options{}); err != nil {
 		t.Fatalf("the batches were not given back: %v", err)
+	}
+}
+
+// settingsSeen is a compute engine that keeps what its sessions were opened with.
+type settingsSeen struct {
+	compute.Engine
+	mu   sync.Mutex
+	seen []compute.Settings
+}
+
+func (s *settingsSeen) Open(ctx context.Context, set compute.Settings) (compute.Session, error) {
+	s.mu.Lock()
+	s.seen = append(s.seen, set)
+	s.mu.Unlock()
+	return s.Engine.Open(ctx, set)
+}
+
+// The memory of the run is shared among the tasks that can run side by side, and by no others.
+func TestTasksSideBySideShareTheMemory(t *testing.T) {
+	for share, lines := range map[int][]string{1: {"a:", "b: a.o"}, 2: {"a:", "b:", "c: a.o"}} {
+		file := flow(t, "parallel: 2\nengine: {memory: 400MiB}\n", lines...)
+		e := New(fsops.New(nil), &log{})
+		seen := &settingsSeen{Engine: e.Compute}
+		e.Compute = seen
+		if err := e.Run(t.Context(), Options{File: file}); err != nil {
+			t.Fatal(err)
+		}
+		if len(seen.seen) != len(lines) {
+			t.Fatalf("%d sessions", len(seen.seen))
+		}
+		for _, set := range seen.seen {
+			if set.Share != share || set.Memory != "400MiB" {
+				t.Errorf("%q: share %d of %s, want %d of 400MiB", lines, set.Share, set.Memory, share)
+			}
+		}
 	}
 }
