@@ -17,9 +17,9 @@ import (
 // there): what is in it is moved name by name. It is saved before the first name is moved, so that
 // whoever finds half of them moved can put them back.
 type Moved struct {
-	Out    []string `json:"out"`    // what was there: to old/, as awayName says, the first one first
-	In     []string `json:"in"`     // what comes: from new/<name>
-	Staged []string `json:"staged"` // what comes: from new/<name>.staged
+	Out    []string `json:"out"`    // what was there, in the order in which it is moved to old/ below the staging folder, with .staged added unless the name would be too long
+	In     []string `json:"in"`     // what comes from new/ below the staging folder
+	Staged []string `json:"staged"` // files that come from there too, where their names end in .staged
 }
 
 // move is one name of a Moved.
