@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 )
@@ -53,7 +52,7 @@ func TestMessagesSurviveJSON(t *testing.T) {
 	minimum := "1"
 	file := abi.StagedFile{Name: "n", Partition: map[string]string{"dt": ""}, Rows: 1, Bytes: 2, Columns: []abi.ColumnStats{{Name: "c", Nulls: 3, Min: &minimum}}}
 	out := abi.Output{Name: "o", Mode: "append", Target: "/t", PartitionBy: []string{"p"}, SortBy: []string{"s"}, TargetFileSize: 4, Options: map[string]string{"k": "v"}}
-	now := time.Date(2026, 11, 30, 1, 2, 3, 4, time.UTC)
+	now := "2026-11-30T01:02:03.000000004Z"
 	for _, m := range []any{
 		&abi.PlanRequest{Writer: "w", Output: out, Epoch: 5, Time: now, Memory: 6},
 		&abi.PlanAnswer{Class: abi.ClassOnce, Target: "/t", Problems: []abi.Problem{{Field: "f", Message: "m", Hint: "h"}}, Will: "w"},
@@ -62,7 +61,7 @@ func TestMessagesSurviveJSON(t *testing.T) {
 		&abi.EncodeRequest{Relation: "r", Format: "csv", Options: map[string]string{"k": "v"}, PartitionBy: []string{"p"}, OrderBy: []string{"s"}, TargetFileSize: 7, Statistics: true},
 		&abi.EncodeAnswer{Files: []abi.StagedFile{file}},
 		&abi.DeriveRequest{SQL: "s", Inputs: []abi.DeriveInput{{Name: "n", Relation: "r"}, {Name: "m", Files: []string{"f"}}}},
-		&abi.DescribeAnswer{ABI: 1, Writers: []abi.Description{{ABI: 1, Name: "n", Version: "v", Doc: "d", Options: json.RawMessage(`{}`), Capabilities: []abi.Capability{abi.CapSQL},
+		&abi.DescribeAnswer{ABI: 1, Writers: []abi.Description{{ABI: 1, Name: "n", Version: "v", Doc: "d", Options: abi.JSON(`{}`), Capabilities: []abi.Capability{abi.CapSQL},
 			Modes: []abi.Mode{{Name: "m", Class: abi.ClassOnce, Exceptions: []abi.Exception{{Options: map[string]string{"k": "*"}, Class: abi.ClassNamed}}}}}}},
 		&abi.Failure{Code: "c", Message: "m", Hint: "h", Retryable: true},
 		&abi.FileCreateRequest{Partition: map[string]string{"dt": "x"}, Extension: "txt"},

@@ -1,7 +1,5 @@
 package abi
 
-import "encoding/json"
-
 // Class says what happens to what a writer wrote when its run dies, and when its batch runs again.
 type Class string
 
@@ -26,13 +24,13 @@ type DescribeAnswer struct {
 
 // Description is what a writer says of itself.
 type Description struct {
-	ABI          int             `json:"abi"`
-	Name         string          `json:"name"`
-	Version      string          `json:"version"`
-	Doc          string          `json:"doc,omitempty"` // one line
-	Modes        []Mode          `json:"modes"`
-	Options      json.RawMessage `json:"options"` // JSON Schema of the output's `options`
-	Capabilities []Capability    `json:"capabilities"`
+	ABI          int          `json:"abi"`
+	Name         string       `json:"name"`
+	Version      string       `json:"version"`
+	Doc          string       `json:"doc,omitempty"` // one line
+	Modes        []Mode       `json:"modes"`
+	Options      JSON         `json:"options"` // JSON Schema of the output's `options`
+	Capabilities []Capability `json:"capabilities"`
 }
 
 // Mode is one of a writer's modes, with the class that it has unless an Exception applies.

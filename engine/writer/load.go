@@ -59,7 +59,7 @@ func (s *Session) contents() (wasm []byte, digest string, e *Error) {
 		return readModule(s.module)
 	}
 	m, _, _ := s.host.index.Writer(s.module.Name) // Start has seen it
-	wasm, err := bundle.Unpack(s.host.files, m.Blob)
+	wasm, err := bundle.Contents(s.host.files, m.Blob)
 	if err != nil {
 		return nil, "", &Error{Call: callLoad, Kind: Missing, Message: err.Error(), Err: err}
 	}

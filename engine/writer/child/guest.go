@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -75,8 +76,9 @@ func (g *guest) load(ctx context.Context, wasm []byte) (wire.ReadyAnswer, *wire.
 		return ready, &wire.Death{Cause: wire.Incompatible, Message: problem}
 	}
 	collectByHand()
+	// Go's collector works harder before the limit is met: a module that is refused memory dies.
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().
-		WithRandSource(rand.Reader).WithStdout(g.log.stream(abi.LevelInfo)).WithStderr(g.log.stream(abi.LevelWarn))
+		WithRandSource(rand.Reader).WithEnv("GOMEMLIMIT", strconv.FormatInt(g.limits.Memory/4*3, 10)).WithStdout(g.log.stream(abi.LevelInfo)).WithStderr(g.log.stream(abi.LevelWarn))
 	ctx = experimental.WithMemoryAllocator(ctx, g.memory)
 	if g.module, err = r.InstantiateModule(ctx, compiled, config); err != nil {
 		return ready, g.dead(err)

@@ -143,15 +143,16 @@ func (c *Conn) Read() (Kind, []byte, error) {
 		return 0, nil, fmt.Errorf("%w: %d bytes announced, at most %d are allowed", ErrFrame, size, MaxFrame)
 	}
 	payload := make([]byte, min(size, firstChunk))
-	if _, err := io.ReadFull(c.r, payload); err != nil {
-		return 0, nil, unexpected(err)
-	}
-	for len(payload) < size {
-		part := make([]byte, min(size-len(payload), max(len(payload), firstChunk)))
-		if _, err := io.ReadFull(c.r, part); err != nil {
+	for read := 0; ; {
+		if _, err := io.ReadFull(c.r, payload[read:]); err != nil {
 			return 0, nil, unexpected(err)
 		}
-		payload = append(payload, part...)
+		if read = len(payload); read == size {
+			break
+		}
+		grown := make([]byte, min(size, 4*read))
+		copy(grown, payload)
+		payload = grown
 	}
 	return Kind(head[4]), payload, nil
 }
