@@ -28,7 +28,7 @@ func (Engine) Open(ctx context.Context, s compute.Settings) (compute.Session, er
 		return nil, failed("the embedded DuckDB does not start", err)
 	}
 	db := sql.OpenDB(connector)
-	ses := &session{db: db, byName: map[string]*relation{}, variables: map[string]string{}, rename: s.Rename}
+	ses := &session{db: db, byName: map[string]*relation{}, variables: map[string]string{}, usual: map[string]string{}, rename: s.Rename}
 	if err := ses.open(ctx, s); err != nil {
 		_ = ses.Close() // the first error is the one to tell
 		return nil, err
@@ -43,6 +43,7 @@ type session struct {
 	relations []*relation          // in the order they were made
 	byName    map[string]*relation // by lower-case name
 	variables map[string]string    // lower-case name → the name as declared
+	usual     map[string]string    // type → the function that converts its usual texts
 	rename    func(from, to string) error
 	types     []string // names of DuckDB's types, filled when one is not known
 }
