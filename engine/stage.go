@@ -253,9 +253,9 @@ func (b *batch) step(name string) {
 }
 
 // variables are those that SQL may name.
-func (b *batch) variables() []compute.Variable {
+func (r *run) variables() []compute.Variable {
 	var all []compute.Variable
-	for _, v := range b.config.Variables {
+	for _, v := range r.config.Variables {
 		if v.Set {
 			all = append(all, compute.Variable{Name: v.Name, Type: v.SQLType, Value: v.Value})
 		}

@@ -183,12 +183,13 @@ func listSums(dir string) (lines []string, err error) {
 		if !d.Type().IsRegular() {
 			return fmt.Errorf("%s is no plain file", path)
 		}
-		data, err := os.ReadFile(path)
+		sum := crc32.New(castagnoli)
+		size, err := copyFile(sum, path)
 		if err != nil {
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
-		lines = append(lines, fmt.Sprintf("%08x  %d  %s\n", crc32.Checksum(data, castagnoli), len(data), filepath.ToSlash(name)))
+		lines = append(lines, fmt.Sprintf("%08x  %d  %s\n", sum.Sum32(), size, filepath.ToSlash(name)))
 		return err
 	})
 	slices.Sort(lines)
@@ -211,14 +212,19 @@ func verifySums(dir string) error {
 }
 
 func fileDigest(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
+	if _, err := copyFile(sum, path); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// copyFile writes what is in a file, and gives its size.
+func copyFile(to io.Writer, path string) (int64, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	return io.CopyBuffer(to, struct{ io.Reader }{file}, make([]byte, 256<<10))
 }

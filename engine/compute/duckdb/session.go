@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strings"
 
 	driverduckdb "github.com/duckdb/duckdb-go/v2"
@@ -56,6 +57,7 @@ type relation struct {
 	counted bool              // its refs have been told of its use
 	kept    bool              // computed once and kept as a table
 	input   *input            // nil for a step
+	columns []compute.Column  // once they were asked for; they do not change
 }
 
 func (s *session) open(ctx context.Context, set compute.Settings) error {
@@ -203,11 +205,14 @@ func (s *session) Schema(ctx context.Context, r compute.Relation) ([]compute.Col
 	if err != nil {
 		return nil, err
 	}
-	cols, err := s.describe(ctx, "SELECT * FROM "+quote(rel.name))
-	if err != nil {
-		return nil, s.blame(ctx, rel, err, "reading the columns of "+rel.name+" failed")
+	if rel.columns == nil {
+		cols, err := s.describe(ctx, "SELECT * FROM "+quote(rel.name))
+		if err != nil {
+			return nil, s.blame(ctx, rel, err, "reading the columns of "+rel.name+" failed")
+		}
+		rel.columns = cols
 	}
-	return cols, nil
+	return slices.Clone(rel.columns), nil
 }
 
 // describe gives the columns of a query without running it.

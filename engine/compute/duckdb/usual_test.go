@@ -128,6 +128,30 @@ func TestUsualTextsInLongVectors(t *testing.T) {
 	}
 }
 
+// The common types are spelled as DuckDB spells them, and none is common that DuckDB refuses.
+func TestCommonTypesAreDuckDBs(t *testing.T) {
+	s := usualSession(t)
+	texts := []string{"decimal(18,2)", "DECIMAL(38,38)", "Decimal(1,0)", "decimal(0,0)", "decimal(39,1)", "decimal(2,3)", "decimal(5,-1)", "decimal(05,2)", "decimal( 5,2)", "decimal(5)", "decimal(5,2) x", "bigint ", "BigInt", "varchar(3)"}
+	for name := range commonTypes {
+		texts = append(texts, name)
+	}
+	common := 0
+	for _, text := range texts {
+		known, ok := commonType(text)
+		if !ok {
+			continue
+		}
+		common++
+		cols, err := s.describe(t.Context(), "SELECT CAST(NULL AS "+text+")")
+		if err != nil || cols[0].Type != known {
+			t.Errorf("%s is called %s: %v, %v", text, known, cols, err)
+		}
+	}
+	if want := len(commonTypes) + 4; common != want {
+		t.Errorf("%d of the texts are common types, want %d", common, want)
+	}
+}
+
 func usualSession(t *testing.T) *session {
 	t.Helper()
 	opened, err := Engine{}.Open(context.Background(), compute.Settings{})

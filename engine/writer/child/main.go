@@ -62,6 +62,15 @@ func serve(ctx context.Context, conn *wire.Conn, in <-chan frame) error {
 	if err := conn.WriteJSON(wire.Ready, ready); err != nil {
 		return err
 	}
+	if f := <-in; f.kind != wire.Begin {
+		return fmt.Errorf("frame %q where the word to begin was due", f.kind)
+	}
+	if death := g.begin(ctx); death != nil {
+		return conn.WriteJSON(wire.Dead, death)
+	}
+	if err := conn.Write(wire.Begun); err != nil {
+		return err
+	}
 	for f := range in {
 		if f.kind != wire.Call {
 			return fmt.Errorf("frame %q where a call was due", f.kind)
