@@ -18,6 +18,7 @@ type batch struct {
 	*run
 	task     plan.Task
 	lease    *ledger.Lease
+	sources  map[string]*ledger.Finished // what the tasks that it reads from committed, by task
 	session  compute.Session
 	targets  []plan.Target                    // those of task.Targets that are written
 	skipped  map[string]string                // the folders of the others, by output
@@ -64,10 +65,14 @@ func (b *batch) prepare(ctx context.Context) error {
 	if len(b.targets) == 0 {
 		return context.Cause(ctx)
 	}
-	if err := b.read(ctx); err != nil { // 6
-		return err
+	err := b.read(ctx) // 6
+	if err == nil {
+		err = b.stage(ctx) // 7
 	}
-	if err := b.stage(ctx); err != nil { // 7
+	if still := b.stillFinished(ctx); still != nil && context.Cause(ctx) == nil {
+		return still // that is why a file that was read may be gone
+	}
+	if err != nil {
 		return err
 	}
 	if err := b.unchanged(); err != nil {
@@ -88,7 +93,7 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 	case errors.As(err, new(*ledger.LostError)) && errors.As(cause, new(*ledger.StagedError)):
 		cause = err // that is why what was staged is gone
 	case err != nil:
-		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
+		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Batch: batchText(b.task.Batch), Message: "giving the batch back failed too: " + err.Error()})
 	}
 	if kept := b.lease.Replaced(); len(kept) > 0 {
 		cause = &keptError{kept: kept, err: cause}
@@ -168,6 +173,11 @@ func (b *batch) sayEmpty(t plan.Target, rows int64, replaced ledger.Replaced) {
 		did = "was not touched: without rows there are no partitions to replace"
 	}
 	b.warn(fmt.Sprintf("task %s, output %s: the result has no rows; %s %s", b.task.Name, t.Name, t.Written, did))
+}
+
+// warn is that of the run, for the task: events of tasks side by side are told apart by it.
+func (b *batch) warn(text string) {
+	b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Batch: batchText(b.task.Batch), Message: text})
 }
 
 // close gives back what the steps opened. It may be called again.
