@@ -29,6 +29,7 @@ plugins: $(EMBEDDED)/plugins.json $(FIXEDWIDTH) ## compile the built-in writers 
 $(EMBEDDED)/plugins.json: $(PLUGIN_SOURCES) .build/toolchain
 	$(PLUGIN_BUILD) -o .build/child ./engine/writer/child
 	$(MODULE_BUILD) -o .build/builtin.wasm ./plugins/builtin
+	@rm -f $(EMBEDDED)/*.zst $(EMBEDDED)/*.wasm
 	GOFLAGS= CGO_ENABLED=0 $(GO) run ./engine/writer/internal/pack -child .build/child -to $(EMBEDDED) .build/builtin.wasm
 
 # An example of a plugin that is not built in.

@@ -27,6 +27,8 @@ type run struct {
 	ledger  *ledger.Ledger
 	record  *ledger.Run
 	leases  []*ledger.Lease // in the order of plan.Tasks
+	early   *early
+	scratch string // name of what the run keeps outside its ledger; "": there was no ledger yet
 }
 
 // Run does one start of the program: it holds the batches of all its tasks, or none, and then runs the
@@ -40,6 +42,7 @@ func (e *Engine) Run(ctx context.Context, o Options) error {
 	if err := r.openLedger(ctx); err != nil {
 		return err
 	}
+	defer func() { r.early.close() }()
 	if err := r.lease(ctx); err != nil {
 		return err
 	}
@@ -106,7 +109,11 @@ func (r *run) lease(ctx context.Context) error {
 	if err := r.ledger.TargetRefusal(ctx, r.targets()); err != nil {
 		return r.explain(told(ctx, err), "")
 	}
-	record, err := r.ledger.Begin(ctx, r.info())
+	info := r.info()
+	info.ID = r.ledger.NewRunID()
+	r.scratch = r.ledger.ScratchName(info.ID)
+	r.early = r.openEarly(ctx)
+	record, err := r.ledger.Begin(ctx, info)
 	if err != nil {
 		return r.explain(told(ctx, err), "")
 	}

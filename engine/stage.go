@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -30,7 +32,7 @@ func (b *batch) ask(ctx context.Context) error {
 	b.step("ask")
 	var problems problem.List
 	for _, t := range b.task.Targets {
-		answer, err := b.writers[t.Name].Plan(ctx, abi.PlanRequest{Output: abiOutput(t), Epoch: b.lease.Epoch(), Time: b.Now()})
+		answer, err := b.writers[t.Name].Plan(ctx, abi.PlanRequest{Output: abiOutput(t), Epoch: b.lease.Epoch(), Time: b.now()})
 		if err != nil {
 			return &outputError{target: t, err: err}
 		}
@@ -221,7 +223,7 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	for i, c := range schema {
 		columns[i] = abi.Column{Name: c.Name, Type: c.Type}
 	}
-	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: abiOutput(t), Relation: t.From, Schema: columns, Epoch: b.lease.Epoch(), Time: b.Now()})
+	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: abiOutput(t), Relation: t.From, Schema: columns, Epoch: b.lease.Epoch(), Time: b.now()})
 	if err != nil {
 		return ledger.Result{}, err
 	}
@@ -263,15 +265,18 @@ func reportedSize(size int64, ok bool) string {
 // stagedSuffix ends the name of every file that is staged; without it, it is the final name.
 const stagedSuffix = ".staged"
 
+// now is the time that a writer is told.
+func (b *batch) now() string { return b.Now().UTC().Format(time.RFC3339Nano) }
+
 func (b *batch) step(name string) {
 	b.progress.begin(name)
 	b.emit(report.Event{Kind: report.StepStarted, Task: b.task.Name, Batch: batchText(b.task.Batch), Step: name})
 }
 
 // variables are those that SQL may name.
-func (b *batch) variables() []compute.Variable {
+func (r *run) variables() []compute.Variable {
 	var all []compute.Variable
-	for _, v := range b.config.Variables {
+	for _, v := range r.config.Variables {
 		if v.Set {
 			all = append(all, compute.Variable{Name: v.Name, Type: v.SQLType, Value: v.Value})
 		}
@@ -280,14 +285,10 @@ func (b *batch) variables() []compute.Variable {
 }
 
 // spillFolder is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
-// The name holds the run's id, or a random one where nothing is written: a process id is used again, and by
+// The name holds the run's id, or a random one where there is no ledger yet: a process id is used again, and by
 // other machines or containers that may share the disk, and two engines in one folder would overwrite each other's rows.
 func (r *run) spillFolder(name string) string {
-	id := uuid.NewString()
-	if r.record != nil {
-		id = r.record.ScratchName()
-	}
-	return filepath.Join(r.spillRoot(), spillPrefix+id+"-"+name)
+	return filepath.Join(r.spillRoot(), spillPrefix+cmp.Or(r.scratch, uuid.NewString())+"-"+name)
 }
 
 const spillPrefix = "ubunye-spill-"

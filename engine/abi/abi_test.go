@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/schemas/schematest"
@@ -54,11 +53,11 @@ func messages() map[string][]any {
 	minimum := "1"
 	file := abi.StagedFile{Name: "n", Partition: map[string]string{"dt": ""}, Rows: 1, Bytes: 2, Columns: []abi.ColumnStats{{Name: "c", Nulls: 3, Min: &minimum}}}
 	out := abi.Output{Name: "o", Mode: "append", Target: "/t", PartitionBy: []string{"p"}, SortBy: []string{"s"}, TargetFileSize: 4, Options: map[string]string{"k": "v"}}
-	now := time.Date(2026, 11, 30, 1, 2, 3, 4, time.UTC)
+	now := "2026-11-30T01:02:03.000000004Z"
 	columns := []abi.Column{{Name: "c", Type: "t"}}
 	return map[string][]any{
 		"describe.request": {&abi.DescribeRequest{Memory: 1}},
-		"describe.answer": {&abi.DescribeAnswer{ABI: 1, Writers: []abi.Description{{ABI: 1, Name: "n", Version: "v", Doc: "d", Options: json.RawMessage(`{}`), Capabilities: []abi.Capability{abi.CapSQL},
+		"describe.answer": {&abi.DescribeAnswer{ABI: 1, Writers: []abi.Description{{ABI: 1, Name: "n", Version: "v", Doc: "d", Options: abi.JSON(`{}`), Capabilities: []abi.Capability{abi.CapSQL},
 			Modes: []abi.Mode{{Name: "m", Class: abi.ClassOnce, Exceptions: []abi.Exception{{Options: map[string]string{"k": "*"}, Class: abi.ClassNamed}}}}}}}},
 		"plan.request":              {&abi.PlanRequest{Writer: "w", Output: out, Epoch: 5, Time: now, Memory: 6}},
 		"plan.answer":               {&abi.PlanAnswer{Class: abi.ClassOnce, Target: "/t", Problems: []abi.Problem{{Field: "f", Message: "m", Hint: "h"}}, Will: "w"}},

@@ -1,7 +1,5 @@
 package abi
 
-import "encoding/json"
-
 // Class says what happens to what a writer wrote when its run dies, and when its batch runs again.
 type Class string
 
@@ -26,13 +24,13 @@ type DescribeAnswer struct {
 
 // Description is what a writer says of itself.
 type Description struct {
-	ABI          int             `json:"abi"`           // the version of the contract: 1
-	Name         string          `json:"name"`          // what the writer is called, as a format of outputs
-	Version      string          `json:"version"`       // of the writer itself
-	Doc          string          `json:"doc,omitempty"` // what it writes, on one line
-	Modes        []Mode          `json:"modes"`         // what an output may have as its mode
-	Options      json.RawMessage `json:"options"`       // JSON Schema of the output's `options`
-	Capabilities []Capability    `json:"capabilities"`  // what it needs of the engine
+	ABI          int          `json:"abi"`           // the version of the contract: 1
+	Name         string       `json:"name"`          // what the writer is called, as a format of outputs
+	Version      string       `json:"version"`       // of the writer itself
+	Doc          string       `json:"doc,omitempty"` // what it writes, on one line
+	Modes        []Mode       `json:"modes"`         // what an output may have as its mode
+	Options      JSON         `json:"options"`       // JSON Schema of the output's `options`
+	Capabilities []Capability `json:"capabilities"`  // what it needs of the engine
 }
 
 // Mode is one of a writer's modes, with the class that it has unless an Exception applies.

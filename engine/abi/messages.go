@@ -1,7 +1,5 @@
 package abi
 
-import "time"
-
 // Output is the part of a pipeline's output that a writer is told.
 type Output struct {
 	Name           string            `json:"name"`                       // name of the output in the pipeline
@@ -15,11 +13,11 @@ type Output struct {
 
 // PlanRequest is the request of the call plan, before any input is read.
 type PlanRequest struct {
-	Writer string    `json:"writer"` // which of the module's writers
-	Output Output    `json:"output"` // the output to look at
-	Epoch  int64     `json:"epoch"`  // of the batch's document
-	Time   time.Time `json:"time"`   // now: a module has no clock
-	Memory int64     `json:"memory"` // bytes of memory that the module may use
+	Writer string `json:"writer"` // which of the module's writers
+	Output Output `json:"output"` // the output to look at
+	Epoch  int64  `json:"epoch"`  // of the batch's document
+	Time   string `json:"time"`   // now, by RFC 3339: a module has no clock
+	Memory int64  `json:"memory"` // bytes of memory that the module may use
 }
 
 // PlanAnswer is its answer. With Problems nothing goes on.
@@ -39,13 +37,13 @@ type Problem struct {
 
 // StageRequest is the request of the call stage.
 type StageRequest struct {
-	Writer   string    `json:"writer"`   // which of the module's writers
-	Output   Output    `json:"output"`   // the output to write
-	Relation string    `json:"relation"` // the rows to be written
-	Schema   []Column  `json:"schema"`   // their columns, in order
-	Epoch    int64     `json:"epoch"`    // of the batch's document
-	Time     time.Time `json:"time"`     // now: a module has no clock
-	Memory   int64     `json:"memory"`   // bytes of memory that the module may use
+	Writer   string   `json:"writer"`   // which of the module's writers
+	Output   Output   `json:"output"`   // the output to write
+	Relation string   `json:"relation"` // the rows to be written
+	Schema   []Column `json:"schema"`   // their columns, in order
+	Epoch    int64    `json:"epoch"`    // of the batch's document
+	Time     string   `json:"time"`     // now, by RFC 3339: a module has no clock
+	Memory   int64    `json:"memory"`   // bytes of memory that the module may use
 }
 
 // StageAnswer is its answer: every file that was staged, and no other.

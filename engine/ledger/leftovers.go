@@ -79,9 +79,15 @@ func probeName(run string, b Batch, base string) string {
 	return probePrefix + hex.EncodeToString(sum[:6]) + stagedSuffix
 }
 
-// ScratchName is a name for what the run keeps outside its ledger and its outputs, unlike that of any other
-// run; it tells Ended whose it is.
-func (r *Run) ScratchName() string { return r.id[:12] + scratchSep + r.ID }
+// ScratchName is a name for what a run keeps outside its ledger and its outputs, unlike that of any other
+// run; it tells Ended whose it is. It is "" while there is no ledger: the first run of all makes it.
+func (l *Ledger) ScratchName(run string) string {
+	id, err := l.id()
+	if err != nil || id == "" {
+		return ""
+	}
+	return id[:12] + scratchSep + run
+}
 
 const scratchSep = "-"
 

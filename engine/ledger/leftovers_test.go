@@ -155,6 +155,9 @@ func TestI2_ASaveWithoutItsTemporaryFile(t *testing.T) {
 // Ended tells of a scratch name whether its run has certainly ended.
 func TestScratchNamesOfEndedRuns(t *testing.T) {
 	w := newWorld(t)
+	if name := w.open(nil).ScratchName("x"); name != "" {
+		t.Fatalf("%q without a ledger", name)
+	}
 	ctx := context.Background()
 	begin := func(l *Ledger, dt string) *Run {
 		return must(l.Begin(ctx, RunInfo{Pipeline: "sales", Batches: []Batch{batch(dt)}}))
@@ -171,17 +174,17 @@ func TestScratchNamesOfEndedRuns(t *testing.T) {
 		what, name string
 		want       bool
 	}{
-		{"itself", me.ScratchName(), false},
-		{"live", live.ScratchName(), false},
-		{"live, one of its names", live.ScratchName() + "-task", false},
-		{"dead", dead.ScratchName(), true},
-		{"dead, one of its names", dead.ScratchName() + "-clean-orders", true},
-		{"ended", ended.ScratchName() + "-task", true},
-		{"failed", failed.ScratchName(), true},
-		{"without a record, with a heartbeat", beating.ScratchName(), false},
-		{"of another ledger", foreign.ScratchName(), false},
-		{"cut", ended.ScratchName()[:20], false},
-		{"longer", ended.ScratchName() + "0", false},
+		{"itself", me.ledger.ScratchName(me.ID), false},
+		{"live", live.ledger.ScratchName(live.ID), false},
+		{"live, one of its names", live.ledger.ScratchName(live.ID) + "-task", false},
+		{"dead", dead.ledger.ScratchName(dead.ID), true},
+		{"dead, one of its names", dead.ledger.ScratchName(dead.ID) + "-clean-orders", true},
+		{"ended", ended.ledger.ScratchName(ended.ID) + "-task", true},
+		{"failed", failed.ledger.ScratchName(failed.ID), true},
+		{"without a record, with a heartbeat", beating.ledger.ScratchName(beating.ID), false},
+		{"of another ledger", foreign.ledger.ScratchName(foreign.ID), false},
+		{"cut", ended.ledger.ScratchName(ended.ID)[:20], false},
+		{"longer", ended.ledger.ScratchName(ended.ID) + "0", false},
 		{"empty", "", false},
 	} {
 		if got := me.Ended(c.name); got != c.want {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
@@ -44,6 +45,14 @@ type constant struct{ value, doc string }
 // open marks a text type of which files may hold other values than the constants.
 const open = "//schema:open"
 
+// platform is the one whose declarations count where they differ by platform: the schemas are the same wherever
+// they are made.
+func platform() *build.Context {
+	c := build.Default
+	c.GOOS, c.GOARCH, c.CgoEnabled = "linux", "amd64", true
+	return &c
+}
+
 func (s *source) load(at string) (*pkg, error) {
 	if p := s.packages[at]; p != nil {
 		return p, nil
@@ -59,6 +68,11 @@ func (s *source) load(at string) (*pkg, error) {
 	s.packages[at] = p
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if ours, err := platform().MatchFile(filepath.Dir(name), filepath.Base(name)); err != nil {
+			return nil, err
+		} else if !ours {
 			continue
 		}
 		text, err := os.ReadFile(name)
