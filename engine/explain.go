@@ -129,14 +129,17 @@ func (r *run) explainRefusal(err error, _ string) *problem.Problem {
 func (r *run) explainHeld(e *ledger.HeldError) *problem.Problem {
 	who := fmt.Sprintf("run %s (host %s, process %d, since %s)", e.Holder.Run, e.Holder.Host, e.Holder.PID, when(e.Holder.Since))
 	p := &problem.Problem{Code: problem.RunLeaseHeld, Task: e.Batch.Task, Data: untouched}
-	if e.Gone {
-		p.Message = fmt.Sprintf("refused: batch %s is held by %s, whose process is gone", ledgerBatchText(e.Batch), who)
-		p.Hint = fmt.Sprintf("this version does not take over from the dead; do not delete its document %s: it says what that run left", e.Document)
-		return p
-	}
-	p.Message = fmt.Sprintf("refused: batch %s is held by %s, whose last heartbeat was %s ago", ledgerBatchText(e.Batch), who, e.Age.Round(time.Second))
+	p.Message = fmt.Sprintf("refused: batch %s is held by %s, %s", ledgerBatchText(e.Batch), who, lastSign(e.Age))
 	p.Hint = fmt.Sprintf("wait for it to end, or stop it; do not delete its document %s: the batch could then land twice", e.Document)
 	return p
+}
+
+// lastSign says how old a heartbeat is.
+func lastSign(age time.Duration) string {
+	if age <= -time.Second {
+		return fmt.Sprintf("whose last heartbeat is dated %s in the future: the clock of the ledger's disk was set back", -age.Round(time.Second))
+	}
+	return fmt.Sprintf("whose last heartbeat was %s ago", max(0, age).Round(time.Second))
 }
 
 // explainTargetHeld is for a run that another one excludes, because one of the two replaces the folder.
@@ -152,9 +155,6 @@ func (r *run) explainTargetHeld(e *ledger.TargetHeldError) *problem.Problem {
 	}
 	const why = "and one of the two replaces what is there"
 	switch {
-	case e.Gone:
-		p.Message = fmt.Sprintf("refused: %s), which has ended, was writing to %s, %s; it still holds batch %s of task %s", who, e.Path, why, ledgerBatchText(e.Batch), e.Batch.Task)
-		p.Hint = "this version does not take over from the dead; do not delete the documents of its batches: they say what it left"
 	case e.Asking:
 		p.Message = fmt.Sprintf("refused: %s) asks for %s too, %s, and it came first", who, e.Path, why)
 	default:

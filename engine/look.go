@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -146,12 +147,33 @@ func (r *run) verdict(ctx context.Context, request ledger.Request, view ledger.V
 		return WouldRun, "the ledger is switched off: nothing is refused"
 	}
 	err := r.ledger.Refusal(ctx, request)
+	dead := ""
+	if h := view.Held; err == nil && h != nil {
+		dead, err = r.foreseeHolder(h)
+	}
 	if err == nil {
 		err = r.ledger.TargetRefusal(ctx, r.targets())
 	}
 	if err != nil {
 		return WouldRefuse, r.explain(err, request.Batch.Task)[0].Error()
 	}
+	verdict, reason := r.wouldRun(request, view, outputs)
+	return verdict, dead + reason
+}
+
+// foreseeHolder tells what a start would do about the holder of a batch, which is not certainly alive.
+func (r *run) foreseeHolder(h *ledger.HeldError) (string, error) {
+	switch {
+	case h.Dead:
+		return fmt.Sprintf("dead run %s to take over; ", h.Holder.Run), nil
+	case h.Looks > 0:
+		return fmt.Sprintf("run %s to take over if it gives no sign for %s more; ", h.Holder.Run, h.Looks.Round(time.Second)), nil
+	}
+	return "", h
+}
+
+// wouldRun is the verdict on what is not refused.
+func (r *run) wouldRun(request ledger.Request, view ledger.View, outputs []PlannedOutput) (Verdict, string) {
 	if !request.Appends {
 		last := "first run"
 		if view.Finished != nil {

@@ -129,6 +129,7 @@ func (r *run) lease(ctx context.Context) error {
 	}
 	r.record = record
 	r.leases, err = record.Acquire(ctx, requests)
+	r.tellTakeovers()
 	if err != nil {
 		r.end(ctx, ledger.Refused)
 		return r.explain(told(ctx, err), "")
@@ -200,7 +201,7 @@ func (r *run) ours(b ledger.Batch) bool {
 
 // info is what the run says of itself before it begins.
 func (r *run) info() ledger.RunInfo {
-	info := ledger.RunInfo{Pipeline: r.config.Name, Targets: r.targets()}
+	info := ledger.RunInfo{Pipeline: r.config.Name, Targets: r.targets(), Waiting: r.waiting}
 	for _, t := range r.plan.Tasks {
 		info.Batches = append(info.Batches, ledgerBatch(t.Batch))
 	}

@@ -39,7 +39,28 @@ type HolderStatus struct {
 	PID   int           `json:"pid"`
 	Since time.Time     `json:"since"`
 	Age   time.Duration `json:"heartbeat_age_ns"` // of its last heartbeat
-	Gone  bool          `json:"gone"`             // its process has certainly ended
+	Gone  bool          `json:"gone"`             // it has certainly ended
+	Life  Life          `json:"life"`
+}
+
+// Life is what is thought of a run that holds a batch.
+type Life string
+
+// The judgements.
+const (
+	Alive  Life = "alive"
+	Silent Life = "silent" // its heartbeat is too old: a start that sees it unchanged once more takes the batch over
+	Dead   Life = "dead"   // the next start takes the batch over
+)
+
+func lifeOf(h *ledger.HeldError) Life {
+	switch {
+	case h.Dead:
+		return Dead
+	case h.Looks > 0:
+		return Silent
+	}
+	return Alive
 }
 
 // FinishedStatus is a batch's last commit.
@@ -104,7 +125,7 @@ func (r *run) chosen(b ledger.Batch) bool {
 func batchStatus(v ledger.View) BatchStatus {
 	s := BatchStatus{Task: v.Batch.Task, Batch: variablesText(v.Batch.Variables, v.Batch.Profile), Key: v.Batch.Key, State: string(v.State), Todo: len(v.Todo)}
 	if h := v.Held; h != nil {
-		s.Held = &HolderStatus{Run: h.Holder.Run, Host: h.Holder.Host, PID: h.Holder.PID, Since: h.Holder.Since, Age: h.Age, Gone: h.Gone}
+		s.Held = &HolderStatus{Run: h.Holder.Run, Host: h.Holder.Host, PID: h.Holder.PID, Since: h.Holder.Since, Age: h.Age, Gone: h.Gone, Life: lifeOf(h)}
 	}
 	if f := v.Finished; f != nil {
 		s.Finished = &FinishedStatus{Run: f.Run, At: f.At}

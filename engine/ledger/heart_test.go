@@ -151,6 +151,11 @@ func procDir(t *testing.T, mounts string, stats map[string]string) string {
 	return dir
 }
 
+// table is the process table that a proc(5) file system shows to the process me.
+func table(proc string, me int) func(int) process {
+	return func(pid int) process { return readProcess(proc, me, pid) }
+}
+
 func stat(state, started string) string {
 	return "1 (a) b) c) " + state + " 1 1 1 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 " + started + " 1000 200 18446744073709551615\n"
 }
@@ -186,18 +191,18 @@ func TestR09_JudgingReadsAndNeverSignals(t *testing.T) {
 		{"hidepid off", other, "proc /proc proc rw,hidepid=0 0 0\n", nil, true},
 		{"stat of another form", other, mounts, map[string]string{"8": "8 (x) R\n"}, false},
 	} {
-		if got := certainlyGone(procDir(t, c.mounts, c.stats), me, c.other); got != c.want {
+		if got := certainlyGone(table(procDir(t, c.mounts, c.stats), me.PID), me, c.other); got != c.want {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
 		}
 	}
 	elsewhere := me
 	elsewhere.PID = 70 // proc is of another pid namespace
-	if certainlyGone(procDir(t, mounts, nil), elsewhere, other) {
+	if certainlyGone(table(procDir(t, mounts, nil), elsewhere.PID), elsewhere, other) {
 		t.Error("a proc of another namespace was believed")
 	}
 	empty := other
 	empty.Machine, me.Machine = "", ""
-	if certainlyGone(procDir(t, mounts, nil), me, empty) {
+	if certainlyGone(table(procDir(t, mounts, nil), me.PID), me, empty) {
 		t.Error("two unknown machines were taken for one")
 	}
 }
@@ -214,26 +219,8 @@ func TestThisProcess(t *testing.T) {
 	if err != nil || started != me.Started || state == "" || me.Boot == "" || me.PIDNamespace == 0 {
 		t.Fatalf("%+v, %s, %v", me, started, err)
 	}
-	if certainlyGone(procRoot, me, me) {
+	if certainlyGone(lookUpProcess, me, me) {
 		t.Fatal("this process is taken for gone")
-	}
-}
-
-// A holder whose process has ended is said to be gone, and is refused all the same.
-func TestADeadHolderIsRefusedAndSaidToBeGone(t *testing.T) {
-	w := newWorld(t)
-	cfg := w.config(nil)
-	cfg.Identity = ThisProcess()
-	if cfg.Identity.Machine == "" || !seesEveryProcess(procRoot, os.Getpid()) {
-		t.Skip("this machine cannot tell")
-	}
-	cfg.Identity.Started = "1" // as if the pid had been another process's
-	l, err := Open(context.Background(), cfg)
-	w.must(err)
-	w.begin(l, Request{Batch: batch("d1")})
-	var held *HeldError
-	if err := w.once(w.open(nil), job{batch: batch("d1")}); !errors.As(err, &held) || !held.Gone {
-		t.Fatalf("got %v", err)
 	}
 }
 

@@ -208,10 +208,7 @@ func TestR65_APausedRunMakesNoExchangeAfterTheGrab(t *testing.T) {
 			taken := false
 			paused := &atOp{kind: c.kind, suffix: suffix, do: func() {
 				taken = true
-				w.free(batch("d1"))
-				if _, left := w.finish(); len(left) > 0 {
-					t.Errorf("left: %v", left)
-				}
+				w.takeAway(w.open(nil), batch("d1"))
 				w.wantRows("grabbed", "2a", "2b")
 			}}
 			j := whole
@@ -235,10 +232,7 @@ func TestR67_PutBackBetweenTwoRenames(t *testing.T) {
 	w.must(w.once(w.open(nil), old))
 	paused := &atOp{kind: "rename", suffix: "/lake/orders", done: true, do: func() {
 		w.wantRows("between two renames")
-		w.free(batch("d1"))
-		if _, left := w.finish(); len(left) > 0 {
-			t.Errorf("left: %v", left)
-		}
+		w.takeAway(w.open(nil), batch("d1"))
 		w.wantRows("put back", "2a", "2b")
 	}}
 	err := w.once(w.open(hooks{noExchange{}, afterFirst{paused}}), whole)
@@ -338,12 +332,14 @@ func TestTheVerdictOfAGrab(t *testing.T) {
 	if got := s.Replaced(); len(got) != 1 || got[0].Output != want.Output || !slices.Equal(got[0].Parts, want.Parts) || got[0].Of != 2 || got[0].Base != w.lake {
 		t.Fatalf("%+v", got)
 	}
-	w.free(batch("d1"))
-	done, left := w.finish()
-	if len(left) > 0 || len(done) != 1 || len(done[0].Kept) != 1 {
-		t.Fatalf("%+v, %v", done, left)
+	kept := w.takeAway(w.open(nil), batch("d1"))
+	if len(kept) != 1 {
+		t.Fatalf("%+v", kept)
 	}
-	if k := done[0].Kept[0]; k.Parts != 1 || k.Of != 2 || k.Output != "clean" || k.Base != w.lake || k.Run == "" {
+	if d := w.document(batch("d1")); !slices.Equal(d.Tried[0].Kept, []string{"clean"}) {
+		t.Fatalf("the document does not name what is kept: %+v", d.Tried)
+	}
+	if k := kept[0]; k.Parts != 1 || k.Of != 2 || k.Output != "clean" || k.Base != w.lake || k.Run == "" {
 		t.Fatalf("%+v", k)
 	}
 	w.wantRows("half done", "1a", "2b")

@@ -14,6 +14,8 @@ type Kind string
 const (
 	RunStarted    Kind = "run_started"   // its batches are held
 	WorkFinished  Kind = "work_finished" // what an earlier run had committed was landed
+	RunWaiting    Kind = "run_waiting"   // for what another run holds
+	BatchTaken    Kind = "batch_taken"   // over from a dead run
 	TaskStarted   Kind = "task_started"
 	StepStarted   Kind = "step_started"
 	OutputLanded  Kind = "output_landed"  // its files are there
