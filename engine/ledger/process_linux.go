@@ -8,9 +8,20 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const procRoot = "/proc"
+
+// bootTime is CLOCK_BOOTTIME: unlike Go's monotonic clock it runs during suspend. Every kernel that Go
+// runs on has it.
+func bootTime() time.Duration {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts)
+	return time.Duration(ts.Nano())
+}
 
 func machineID() string {
 	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
@@ -483,12 +482,12 @@ func TestTheNewFolderHasWhatTheOldOneHad(t *testing.T) {
 		j.mode = mode
 		w.must(w.once(w.open(nil), j))
 		info := must(os.Stat(dir))
-		if st := info.Sys().(*syscall.Stat_t); st.Uid != 4711 || st.Gid != 4712 || info.Mode() != fs.ModeDir|fs.ModeSetgid|0o750 {
-			t.Fatalf("%s: %v %d %d", mode, info.Mode(), st.Uid, st.Gid)
+		if uid, gid := ownerOf(info); uid != 4711 || gid != 4712 || info.Mode() != fs.ModeDir|fs.ModeSetgid|0o750 {
+			t.Fatalf("%s: %v %d %d", mode, info.Mode(), uid, gid)
 		}
 		claim := w.document(batch("d1")).Finished.Outputs["clean"].Claims[0]
-		if st := must(os.Stat(filepath.Join(w.lake, claim))).Sys().(*syscall.Stat_t); st.Gid != 4712 {
-			t.Fatalf("%s: the file has group %d", mode, st.Gid)
+		if _, gid := ownerOf(must(os.Stat(filepath.Join(w.lake, claim)))); gid != 4712 {
+			t.Fatalf("%s: the file has group %d", mode, gid)
 		}
 	}
 }

@@ -91,6 +91,7 @@ type job struct {
 	mode   string // "": append
 	slice  string
 	fails  bool // after everything was staged
+	over   bool // every other run is declared dead
 }
 
 // once is a run as the engine makes it: finish what is committed, begin, acquire, prepare, stage,
@@ -104,6 +105,9 @@ func (w *world) once(l *Ledger, j job) error {
 		Targets: []Target{{Path: w.lake, Adds: j.mode == "", Parts: j.mode == partsMode}}})
 	if err != nil {
 		return err
+	}
+	if j.over {
+		run.declared = w.runs()
 	}
 	leases, err := run.Acquire(ctx, []Request{{Batch: j.batch, Appends: j.mode == "", Rerun: j.rerun, Anyway: j.anyway}})
 	if err != nil {
@@ -120,6 +124,17 @@ func (w *world) once(l *Ledger, j job) error {
 		return err
 	}
 	return run.End(ctx, Succeeded)
+}
+
+// runs lists the runs that are in runs/.
+func (w *world) runs() (ids []string) {
+	w.t.Helper()
+	files, err := filepath.Glob(filepath.Join(w.dir, ".ubunye", "runs", "*"))
+	w.must(err)
+	for _, file := range files {
+		ids = append(ids, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	}
+	return ids
 }
 
 const (
