@@ -1,0 +1,449 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
+)
+
+// dies runs a job that is killed at an operation, and returns the run that holds the batch then.
+func (w *world) dies(j job, hook fsops.Hook) string {
+	w.t.Helper()
+	if w.once(w.mortal(hook), j) == nil {
+		w.t.Fatal("the run was not killed")
+	}
+	return w.holder(j.batch)
+}
+
+// R20, R22: one save takes a batch from a dead run. What that had staged goes, nothing else does; the document
+// and the record say what happened, and by whom.
+func TestR22_TakeoverInOneSave(t *testing.T) {
+	w := newWorld(t)
+	dead, s := w.begin(w.mortal(nil), Request{Batch: batch("d1")})
+	ctx := context.Background()
+	w.must(s.Prepare(ctx, w.spec()))
+	w.must(stage(s, []string{"1a"}))
+	pinned := []byte(`{"raw":{"to":"7"}}`)
+	w.change(batch("d1"), func(d *Document) {
+		d.Range = pinned
+		d.Outputs["table"] = Output{Class: "once", Mode: "append", Staging: "staging/x/y/table", Phase: phaseStaging}
+	})
+	stray := filepath.Join(w.dir, ".ubunye", "staging", dead.ID, "0000000000000000", "clean")
+	w.must(os.MkdirAll(stray, 0o777))
+
+	var saved []*Document
+	watch := &eachOp{kind: "link", do: func() { saved = append(saved, w.document(batch("d1"))) }}
+	run, now := w.begin(w.open(watch), Request{Batch: batch("d1")})
+	saved = append(saved, w.document(batch("d1")))
+	if len(saved) != 3 { // before the takeover, after it, after the drain
+		t.Fatalf("%d saves", len(saved))
+	}
+	d := saved[1]
+	if !d.heldBy(run.ID, 2) || len(d.Outputs) != 0 || string(d.Range) != string(pinned) || len(d.Todo) != 1 || d.Todo[0].Do != Drop || d.Todo[0].Run != dead.ID {
+		t.Fatalf("%+v", d)
+	}
+	if try := d.Tried[0]; len(d.Tried) != 1 || try.Run != dead.ID || try.By != run.ID || try.Epoch != 1 || try.Reason != "its process ended before it committed" {
+		t.Fatalf("%+v", d.Tried)
+	}
+	if len(d.Pending) != 1 || !strings.HasPrefix(string(d.Pending[0]), fmt.Sprintf(`{"run":"%s","epoch":1,"name":"table","output":{"class":"once"`, dead.ID)) {
+		t.Fatalf("%s", d.Pending)
+	}
+	if d := saved[2]; len(d.Todo) != 0 || len(d.Pending) != 1 || string(d.Range) != string(pinned) {
+		t.Fatalf("after the drain: %+v", d)
+	}
+	if _, err := os.Stat(s.Staging("clean")); !errors.Is(err, os.ErrNotExist) {
+		t.Fatal("its staging is left")
+	}
+	if _, err := os.Stat(stray); err != nil {
+		t.Fatal("a folder that no document names went too")
+	}
+	r, err := w.open(nil).readRecord(dead.ID)
+	if err != nil || r.Status != Interrupted || r.By != run.ID || len(r.Doubtful) != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, err := os.Stat(w.open(nil).beatPath(dead.ID)); !errors.Is(err, os.ErrNotExist) {
+		t.Fatal("the heartbeat of a dead run is left")
+	}
+	taken := run.Takeovers()
+	if len(taken) != 1 || taken[0].Dead.Run != dead.ID || !taken[0].Certain || taken[0].Beat.IsZero() || taken[0].Batch.Key != batch("d1").Key {
+		t.Fatalf("%+v", taken)
+	}
+	w.must(now.Release(ctx))
+}
+
+// R22: what a dead run had put in place is named, in its record and the document, until the batch is run again.
+func TestR22_DoubtfulOutputsAreNamed(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.once(w.open(nil), old))
+	exchanged := false
+	dead := w.dies(whole, hooks{&atOp{kind: "exchange", suffix: "/lake/orders", do: func() { exchanged = true }}, &killAfter{kind: "exchange", suffix: "/lake/orders"}})
+	if !exchanged || dead == "" {
+		t.Fatal("it did not die after its exchange")
+	}
+	w.wantRows("exchanged", "1a", "1b")
+	w.must(w.once(w.open(nil), parts2)) // another batch, which takes over because it shares the folder
+	r, err := w.open(nil).readRecord(dead)
+	if err != nil || r.Status != Interrupted || !slices.Equal(r.Doubtful, []string{"clean_orders.clean"}) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if d := w.document(batch("d1")); d.Holder != nil || !slices.Equal(d.Tried[0].Kept, []string{"clean"}) {
+		t.Fatalf("%+v", d)
+	}
+	done, left := w.finish()
+	if len(left) > 0 || len(done) != 1 || len(done[0].Kept) != 1 || done[0].Kept[0].Run != dead {
+		t.Fatalf("a start does not name what is kept: %+v %v", done, left)
+	}
+	w.must(w.once(w.open(nil), whole))
+	if done, _ := w.finish(); len(done) != 0 {
+		t.Fatalf("still named after the batch was run: %+v", done)
+	}
+}
+
+var parts2 = job{batch: batch("d2"), rows: []string{"2a"}, mode: partsMode}
+
+// killAfter is a process that dies after its first operation of a kind whose path or new path ends in a text.
+type killAfter struct {
+	kind, suffix string
+	dead         bool
+}
+
+func (k *killAfter) Before(fsops.Op) error {
+	if k.dead {
+		return errKilled
+	}
+	return nil
+}
+
+func (k *killAfter) After(op fsops.Op, err error) error {
+	k.dead = k.dead || op.Kind == k.kind && (strings.HasSuffix(op.Path, k.suffix) || strings.HasSuffix(op.To, k.suffix))
+	return nil
+}
+
+// R26: a run dies, and who takes over from it is killed at every operation of that. The next one finishes it: the
+// batch is there once, nothing is left, and both records say how their runs ended.
+func TestR26_TheTakerIsKilledAtEveryOperation(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before []job
+		job    job
+		die    fsops.Hook
+	}{
+		{"append", nil, job{batch: batch("d1"), rows: []string{"1a", "1b"}}, &killBefore{match: func(op fsops.Op) bool { return op.Kind == "sync" && strings.Contains(op.Path, stagedSuffix) }}},
+		{"overwrite, staged", []job{old}, whole, &killBefore{match: func(op fsops.Op) bool { return op.Kind == "exchange" && strings.HasSuffix(op.To, "/lake/orders") }}},
+		{"overwrite, exchanged", []job{old}, whole, &killAfter{kind: "exchange", suffix: "/lake/orders"}},
+		{"overwrite, between two renames", []job{old}, whole, hooks{noExchange{}, &killAfter{kind: "rename", suffix: "/old"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for k := int64(1); ; k++ {
+				w := newWorld(t)
+				for _, j := range c.before {
+					w.must(w.once(w.open(nil), j))
+				}
+				dead := w.dies(c.job, reset(c.die))
+				seen := w.rows()
+				err := w.once(w.mortal(killed{at: k}), c.job)
+				now := w.rows()
+				if len(now) < len(seen) || err != nil && len(seen) > 0 && !slices.Equal(now, seen) && !slices.Equal(now, c.job.rows) && len(seen) >= len(c.job.rows) {
+					t.Fatalf("kill at %d: readers see %q, saw %q", k, now, seen)
+				}
+				taker := w.holder(c.job.batch)
+				again := w.once(w.open(nil), c.job)
+				if w.document(c.job.batch).Finished == nil || again != nil && !errors.As(again, new(*FinishedError)) {
+					t.Fatalf("kill at %d: %v", k, again)
+				}
+				w.wantRows(fmt.Sprintf("kill at %d", k), c.job.rows...)
+				w.nothingStaged(t)
+				w.endedRecord(t, dead)
+				if taker != dead {
+					w.endedRecord(t, taker)
+				}
+				if err == nil {
+					t.Logf("%d operations", k-1)
+					if k < 40 {
+						t.Fatalf("only %d operations", k-1)
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
+// reset gives a hook that kills as it was before it did.
+func reset(h fsops.Hook) fsops.Hook {
+	switch h := h.(type) {
+	case *killBefore:
+		return &killBefore{match: h.match}
+	case *killAfter:
+		return &killAfter{kind: h.kind, suffix: h.suffix}
+	case hooks:
+		all := hooks{}
+		for _, one := range h {
+			all = append(all, reset(one))
+		}
+		return all
+	}
+	return h
+}
+
+// killBefore is a process that dies before its first operation that matches.
+type killBefore struct {
+	match func(fsops.Op) bool
+	dead  bool
+}
+
+func (k *killBefore) Before(op fsops.Op) error {
+	if k.dead = k.dead || k.match(op); k.dead {
+		return errKilled
+	}
+	return nil
+}
+
+func (k *killBefore) After(fsops.Op, error) error { return nil }
+
+// pausedAt runs a job that is paused before an operation, while do happens, and then goes on. It returns whether
+// the operation came, and the run's own error.
+func (w *world) pausedAt(k int64, j job, more hooks, do func()) (bool, error) {
+	w.t.Helper()
+	paused := &at{match: func(op fsops.Op) bool { return op.N == k }, do: do}
+	came := false
+	inner := paused.do
+	paused.do = func() { came = true; inner() }
+	return came, w.once(w.open(append(hooks{paused}, more...)), j)
+}
+
+// R27: a run is paused at every operation, another takes over and runs wholly, the first goes on. It makes nothing
+// visible and loses its lease; or it had committed, and the other one found that. The batch is there once.
+func TestR27_PausedAtEveryOperation(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before []job
+		mode   string
+		more   hooks
+	}{
+		{"append", []job{{batch: batch("d2"), rows: []string{"2a"}}}, "", nil},
+		{"first append", nil, "", nil},
+		{"overwrite", []job{old}, wholeMode, nil},
+		{"overwrite by two renames", []job{old}, wholeMode, hooks{noExchange{}}},
+		{"partitions", []job{parts2}, partsMode, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			lost, late := 0, 0
+			for k := int64(1); ; k++ {
+				w := newWorld(t)
+				for _, j := range c.before {
+					w.must(w.once(w.open(nil), j))
+				}
+				stays := w.rows()
+				first := job{batch: batch("d1"), rows: []string{"1a", "1b"}, mode: c.mode}
+				second := job{batch: batch("d1"), rows: []string{"1c", "1d"}, mode: c.mode, over: true}
+				if c.mode != "" {
+					stays = nil // both replace all of it
+				}
+				var after []string
+				var err2 error
+				came := false
+				_, err := w.pausedAt(k, first, c.more, func() {
+					came = true
+					err2 = w.once(w.open(c.more), second)
+					after = w.rows()
+				})
+				if !came {
+					w.must(err)
+					t.Logf("%d operations: %d lost the lease, %d had committed", k-1, lost, late)
+					if lost < 15 || late < 5 {
+						t.Fatalf("of %d operations %d lost the lease, %d had committed", k-1, lost, late)
+					}
+					return
+				}
+				won := first
+				if err2 == nil {
+					won = second
+				} else if !errors.As(err2, new(*FinishedError)) {
+					t.Fatalf("pause at %d: the taker: %v", k, err2)
+				}
+				if err == nil && c.mode != "" && err2 == nil { // a mode that replaces runs as often as it is started
+					won = w.lastOf(first, second)
+				}
+				w.wantRows(fmt.Sprintf("pause at %d", k), append(slices.Clone(stays), won.rows...)...)
+				switch {
+				case err == nil:
+					late++
+				case !slices.Equal(after, w.rows()):
+					t.Fatalf("pause at %d: the first changed what readers see: %q, saw %q: %v", k, w.rows(), after, err)
+				default:
+					lost++
+				}
+				w.must(w.cleanRun(c.mode))
+				w.nothingStrayed(t, k)
+			}
+		})
+	}
+}
+
+// lastOf is the job whose run the document says committed last.
+func (w *world) lastOf(first, second job) job {
+	w.t.Helper()
+	claims := w.document(first.batch).Finished.Outputs["clean"].Claims
+	data, err := os.ReadFile(filepath.Join(w.lake, claims[0]))
+	w.must(err)
+	if slices.Contains(first.rows, string(data)) {
+		return first
+	}
+	return second
+}
+
+// cleanRun is a run of another batch of the same mode, which finishes what is left.
+func (w *world) cleanRun(mode string) error {
+	return w.once(w.open(nil), job{batch: batch("d9"), rows: []string{"9"}, mode: mode, over: true})
+}
+
+// nothingStrayed asserts that documents name nothing any more. Of a run that made its staging folder after that had
+// been dropped, the folder is left: no document names it, and recover removes it.
+func (w *world) nothingStrayed(t *testing.T, k int64) {
+	t.Helper()
+	st, err := w.open(nil).Status(context.Background(), "")
+	w.must(err)
+	for _, b := range st.Batches {
+		if len(b.Todo) > 0 || b.State == StateHeld {
+			t.Fatalf("pause at %d: %+v", k, b)
+		}
+	}
+	for _, r := range st.Records {
+		if !r.Status.ended() {
+			t.Fatalf("pause at %d: %+v", k, r)
+		}
+	}
+}
+
+// R65: A overwrites and is killed at every operation; B, of another batch of the folder, overwrites or appends and
+// commits; then A's batch is run. B's rows are lost only to the overwrite that A's batch carries out then, and the
+// folder is whole at every look.
+func TestR65_AnotherBatchAfterAKill(t *testing.T) {
+	for _, mode := range []string{wholeMode, "", partsMode} {
+		t.Run("then "+mode, func(t *testing.T) {
+			t.Parallel()
+			b := job{batch: batch("d2"), rows: []string{"2x", "2y"}, mode: mode}
+			for k := int64(1); ; k++ {
+				w := newWorld(t)
+				w.must(w.once(w.open(nil), job{batch: batch("d3"), rows: []string{"3a", "3b"}, mode: wholeMode}))
+				err := w.once(w.mortal(killed{at: k}), whole)
+				seen := w.rows()
+				if !slices.Equal(seen, []string{"3a", "3b"}) && !slices.Equal(seen, whole.rows) {
+					t.Fatalf("kill at %d: readers see %q", k, seen)
+				}
+				w.must(w.once(w.open(nil), b))
+				want := slices.Clone(b.rows)
+				if mode == "" {
+					want = append(want, seen...)
+				}
+				w.wantRows(fmt.Sprintf("kill at %d, then the other batch", k), want...)
+				w.nothingStaged(t)
+				w.must(w.once(w.open(nil), whole))
+				w.wantRows(fmt.Sprintf("kill at %d, the other batch, then again", k), whole.rows...)
+				w.nothingStaged(t)
+				if err == nil {
+					return
+				}
+			}
+		})
+	}
+}
+
+// The same with A paused instead of killed: when it goes on it exchanges nothing, since B grabbed its staging.
+func TestR65_AnotherBatchDuringAPause(t *testing.T) {
+	for _, mode := range []string{wholeMode, ""} {
+		t.Run("then "+mode, func(t *testing.T) {
+			t.Parallel()
+			b := job{batch: batch("d2"), rows: []string{"2x", "2y"}, mode: mode, over: true}
+			lost := 0
+			for k := int64(1); ; k++ {
+				w := newWorld(t)
+				w.must(w.once(w.open(nil), job{batch: batch("d3"), rows: []string{"3a", "3b"}, mode: wholeMode}))
+				var after []string
+				came := false
+				_, err := w.pausedAt(k, whole, nil, func() {
+					came = true
+					seen := w.rows()
+					w.must(w.once(w.open(nil), b))
+					if after = w.rows(); mode == "" && !slices.Equal(after, slices.Sorted(slices.Values(append(seen, b.rows...)))) {
+						t.Fatalf("pause at %d: the other batch sees %q, and before it %q", k, after, seen)
+					}
+				})
+				if !came {
+					if w.must(err); lost < 30 {
+						t.Fatalf("%d of %d lost the lease", lost, k-1)
+					}
+					return
+				}
+				rows := w.rows()
+				switch {
+				case err != nil:
+					if lost++; !slices.Equal(rows, after) {
+						t.Fatalf("pause at %d: readers see %q, saw %q before it went on: %v", k, rows, after, err)
+					}
+				case !slices.Equal(rows, after) && !slices.Equal(rows, whole.rows):
+					t.Fatalf("pause at %d: readers see %q", k, rows)
+				}
+			}
+		})
+	}
+}
+
+// A run that is cleaned up after is one that has certainly ended. What is only silent is left alone where nothing
+// is in the way.
+func TestOnlyCertainlyDeadRunsAreCleanedUpAfter(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	silent := w.config(nil)
+	silent.Identity.Machine = "n"
+	a, _ := w.begin(w.openAs(silent), Request{Batch: batch("d1")})
+	gone, _ := w.begin(w.mortal(nil), Request{Batch: batch("d2")})
+	then := time.Now().Add(-24 * time.Hour)
+	w.must(os.Chtimes(w.open(nil).beatPath(a.ID), then, then))
+	run, _ := w.begin(w.open(nil), Request{Batch: batch("d3")})
+	if w.holder(batch("d1")) != a.ID || w.holder(batch("d2")) != "" {
+		t.Fatalf("held by %q and %q", w.holder(batch("d1")), w.holder(batch("d2")))
+	}
+	if r, err := w.open(nil).readRecord(gone.ID); err != nil || r.Status != Interrupted || r.By != run.ID {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	w.must(run.End(ctx, Failed))
+}
+
+// The records of runs that documents name nothing of are removed: at once, or after 30 days if they tell of a
+// failure.
+func TestRecordsThatAreNotNeededAreRemoved(t *testing.T) {
+	for _, c := range []struct {
+		status Status
+		age    time.Duration
+		stays  bool
+	}{
+		{Succeeded, 0, false}, {Landed, 0, false}, {Waiting, 0, true}, {Running, 0, true}, // this process lives
+		{Failed, 29 * 24 * time.Hour, true}, {Failed, 31 * 24 * time.Hour, false},
+		{Interrupted, 29 * 24 * time.Hour, true}, {Interrupted, 31 * 24 * time.Hour, false},
+	} {
+		w := newWorld(t)
+		w.other(lowest, Running, "", batch("d1"))
+		w.record(lowest, func(r *Record) { r.Status, r.Pipeline = c.status, "sales" })
+		path := w.open(nil).recordPath(lowest)
+		then := time.Now().Add(-c.age)
+		w.must(os.Chtimes(path, then, then))
+		w.must(w.once(w.open(nil), job{batch: batch("d2"), rows: []string{"1"}}))
+		_, err := os.Stat(path)
+		_, beat := os.Stat(w.open(nil).beatPath(lowest))
+		if c.stays != (err == nil) || !c.stays && beat == nil {
+			t.Errorf("%s, %s old: %v, heartbeat %v", c.status, c.age, err, beat)
+		}
+	}
+}
