@@ -104,9 +104,9 @@ func (r *run) explainRefusal(err error, _ string) *problem.Problem {
 	var twice *ledger.TargetTwiceError
 	switch {
 	case errors.As(err, &held):
-		return r.explainHeld(held)
+		return waitedFor(err, r.explainHeld(held))
 	case errors.As(err, &target):
-		return r.explainTargetHeld(target)
+		return waitedFor(err, r.explainTargetHeld(target))
 	case errors.As(err, &twice):
 		return &problem.Problem{Code: problem.ConfigInvalid, Message: "refused: " + twice.Error(), Data: untouched,
 			Hint: "give each output a folder of its own"}
@@ -131,6 +131,16 @@ func (r *run) explainHeld(e *ledger.HeldError) *problem.Problem {
 	p := &problem.Problem{Code: problem.RunLeaseHeld, Task: e.Batch.Task, Data: untouched}
 	p.Message = fmt.Sprintf("refused: batch %s is held by %s, %s", ledgerBatchText(e.Batch), who, lastSign(e.Age))
 	p.Hint = fmt.Sprintf("wait for it to end, or stop it; do not delete its document %s: the batch could then land twice", e.Document)
+	return p
+}
+
+// waitedFor says so if the run had waited before it was refused.
+func waitedFor(err error, p *problem.Problem) *problem.Problem {
+	var waited *ledger.WaitedError
+	if errors.As(err, &waited) {
+		p.Code = problem.WaitTimedOut
+		p.Message += fmt.Sprintf("; waited %s for it", waited.For.Round(time.Second))
+	}
 	return p
 }
 

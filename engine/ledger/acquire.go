@@ -190,8 +190,11 @@ func (s *Lease) take(ctx context.Context) error {
 	r, batch := s.run, s.request.Batch
 	var unknown []string
 	for range maxConflicts {
-		if err := r.check(); err != nil {
+		if err := r.check(); err != nil && len(unknown) == 0 {
 			return err
+		}
+		if len(unknown) > 0 {
+			ctx = context.WithoutCancel(ctx) // what became of a save is found out all the same
 		}
 		d, v, fate, err := r.ledger.settle(ctx, batch, unknown)
 		if err != nil && len(unknown) > 0 {

@@ -75,7 +75,8 @@ func (s *Lease) save(ctx context.Context, step string, change func(*Document)) e
 		case !errors.Is(err, store.ErrConflict):
 			return s.saveError(step, err)
 		}
-		now, next, fate, err := s.ledger.settle(ctx, s.request.Batch, unknown)
+		// what became of a save is found out also when the run is being stopped: else nobody knew
+		now, next, fate, err := s.ledger.settle(context.WithoutCancel(ctx), s.request.Batch, unknown)
 		switch {
 		case err != nil || fate == builtUpon:
 			return s.unknown(step, err)

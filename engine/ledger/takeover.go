@@ -17,7 +17,7 @@ type Takeover struct {
 	Dead    Holder
 	Beat    time.Time // its last heartbeat; zero: it could not be read
 	Certain bool      // it has certainly ended; else it gave no sign for the timeout
-	Kept    []Kept    // what it had replaced without a commit: it stays until the batch is run again
+	Kept    []Kept    // what it, or an earlier dead run, had replaced without a commit: that stays until the batch is run again
 	Left    []Left    // what could not be removed: it stays on the batch's list
 }
 
@@ -64,12 +64,7 @@ func (r *Run) tookOver(t *Takeover, done carried) {
 	if t == nil {
 		return
 	}
-	t.Left = done.left
-	for _, k := range done.kept {
-		if k.Run == t.Dead.Run {
-			t.Kept = append(t.Kept, k)
-		}
-	}
+	t.Left, t.Kept = done.left, done.kept
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeovers = append(r.takeovers, *t)

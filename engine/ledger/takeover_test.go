@@ -178,6 +178,29 @@ func TestR26_TheTakerIsKilledAtEveryOperation(t *testing.T) {
 	}
 }
 
+// R26: who grabbed a dead run's staging, saw what that had replaced, and died before it could write that down: the
+// next one sees it too.
+func TestR26_TheVerdictOutlivesWhoFoundIt(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.once(w.open(nil), old))
+	dead := w.dies(whole, &killAfter{kind: "exchange", suffix: "/lake/orders"})
+	removed := false
+	taker := w.dies(whole, &killBefore{match: func(op fsops.Op) bool {
+		removed = removed || op.Kind == "remove" && strings.HasSuffix(op.Path, droppedSuffix)
+		return removed && op.Kind == "link"
+	}})
+	if taker == dead || len(w.document(batch("d1")).Todo) != 1 {
+		t.Fatalf("the taker did not die between: %+v", w.document(batch("d1")))
+	}
+	kept := w.takeAway(w.open(nil), batch("d1"))
+	if len(kept) != 1 || kept[0].Run != dead || kept[0].Parts != 1 {
+		t.Fatalf("%+v", kept)
+	}
+	if r, err := w.open(nil).readRecord(dead); err != nil || !slices.Equal(r.Doubtful, []string{"clean_orders.clean"}) || r.By != taker {
+		t.Fatalf("%+v, %v", r, err)
+	}
+}
+
 // reset gives a hook that kills as it was before it did.
 func reset(h fsops.Hook) fsops.Hook {
 	switch h := h.(type) {
