@@ -74,11 +74,13 @@ type FinishedStatus struct {
 
 // RunStatus is a run's record.
 type RunStatus struct {
-	Run    string    `json:"run"`
-	Status string    `json:"status"`
-	Host   string    `json:"host"`
-	PID    int       `json:"pid"`
-	Since  time.Time `json:"since"`
+	Run      string    `json:"run"`
+	Status   string    `json:"status"`
+	Host     string    `json:"host"`
+	PID      int       `json:"pid"`
+	Since    time.Time `json:"since"`
+	By       string    `json:"by,omitempty"`       // the run that took a batch over from it
+	Doubtful []string  `json:"doubtful,omitempty"` // outputs that it had replaced without a commit, as task.output
 }
 
 // Status reads the ledger of a pipeline. It changes nothing and needs no variables; those that are given
@@ -104,7 +106,7 @@ func (e *Engine) Status(ctx context.Context, o Options) (Status, error) {
 		}
 	}
 	for _, rec := range known.Records {
-		s.Runs = append(s.Runs, RunStatus{Run: rec.Run, Status: string(rec.Status), Host: rec.Host, PID: rec.PID, Since: rec.Since})
+		s.Runs = append(s.Runs, RunStatus{Run: rec.Run, Status: string(rec.Status), Host: rec.Host, PID: rec.PID, Since: rec.Since, By: rec.By, Doubtful: rec.Doubtful})
 	}
 	for _, u := range known.Unreadable {
 		s.Unreadable = append(s.Unreadable, u.Error())

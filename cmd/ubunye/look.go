@@ -121,7 +121,14 @@ func (a *app) printStatus(s engine.Status) {
 		}
 	}
 	for _, r := range s.Runs {
-		fmt.Fprintf(a.stdout, "run %s: %s (host %s, process %d, since %s)\n", r.Run, r.Status, r.Host, r.PID, stamp(r.Since))
+		more := ""
+		if r.By != "" {
+			more = ", taken over by run " + r.By
+		}
+		if len(r.Doubtful) > 0 {
+			more += "; it had replaced, without a commit: " + strings.Join(r.Doubtful, ", ")
+		}
+		fmt.Fprintf(a.stdout, "run %s: %s (host %s, process %d, since %s)%s\n", r.Run, r.Status, r.Host, r.PID, stamp(r.Since), more)
 	}
 	for _, u := range s.Unreadable {
 		fmt.Fprintf(a.stdout, "unreadable: %s\n", u)

@@ -41,7 +41,7 @@ func (r *Run) cleanUp(ctx context.Context, of whom) {
 	}
 }
 
-// keepRecords is how long the record of a run that failed or was interrupted is kept for people.
+// keepRecords is how long a record is kept of which nothing is left but what it tells.
 const keepRecords = 30 * 24 * time.Hour
 
 // mend makes the record of another run say what became of it, as the documents of its batches tell; or removes
@@ -65,7 +65,7 @@ func (l *Ledger) mend(ctx context.Context, run string, j life, now time.Time) er
 		o.Status = Landed
 	case t.tried && !o.Status.ended(): // it died after it had given the batch back
 		o.Status, o.Doubtful = Failed, t.doubtful
-	case t.doubtful != nil, t.committed && o.Status == Landed, l.recent(o, now):
+	case t.doubtful != nil, tells(o, t) && l.recent(o, now):
 		return nil
 	default:
 		return l.removeRecord(o.Run)
@@ -76,11 +76,12 @@ func (l *Ledger) mend(ctx context.Context, run string, j life, now time.Time) er
 	return remove(l, l.beatPath(o.Run))
 }
 
-// recent tells whether a record is kept because people may want to know how its run ended.
+// tells tells whether people, or a start that finds the batch finished, may want to know how a run ended.
+func tells(o Record, t traces) bool {
+	return o.Status == Failed || o.Status == Interrupted || o.Status == Landed && t.committed
+}
+
 func (l *Ledger) recent(o Record, now time.Time) bool {
-	if o.Status != Failed && o.Status != Interrupted {
-		return false
-	}
 	then, err := store.ModTime(l.recordPath(o.Run))
 	return err != nil || now.Sub(then) < keepRecords
 }

@@ -2,9 +2,13 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
 // A run that is cleaned up after is one that has certainly ended. What is only silent is left alone where nothing
@@ -51,6 +55,37 @@ func TestRecordsThatAreNotNeededAreRemoved(t *testing.T) {
 		_, beat := os.Stat(w.open(nil).beatPath(lowest))
 		if c.stays != (err == nil) || !c.stays && beat == nil {
 			t.Errorf("%s, %s old: %v, heartbeat %v", c.status, c.age, err, beat)
+		}
+	}
+}
+
+// R30: the record of a run that died after its commit, before it could say so, says landed, also after starts that are
+// refused: its batch's next start can tell. It goes when the batch is committed anew.
+func TestR30_ARunThatDiedBeforeItCouldSaySo(t *testing.T) {
+	for _, landed := range []bool{false, true} {
+		w := newWorld(t)
+		j := job{batch: batch("d1"), rows: []string{"1a", "1b"}}
+		w.dies(j, &killBefore{match: func(op fsops.Op) bool {
+			if landed {
+				return op.Kind == "remove" && strings.HasSuffix(op.Path, ".beat")
+			}
+			return op.Kind == "rename" && strings.Contains(op.To, w.lake+"/p=")
+		}})
+		run := w.document(j.batch).Finished.Run
+		for range 2 {
+			if err := w.once(w.open(nil), j); !errors.As(err, new(*FinishedError)) {
+				t.Fatal(err)
+			}
+			if r, err := w.open(nil).readRecord(run); err != nil || r.Status != Landed || r.By != "" {
+				t.Fatalf("landed before %v: %+v, %v", landed, r, err)
+			}
+		}
+		w.wantRows("landed", "1a", "1b")
+		j.rerun = true
+		w.must(w.once(w.open(nil), j))
+		w.must(w.once(w.open(nil), job{batch: batch("d2"), rows: []string{"2"}}))
+		if ids := w.runs(); len(ids) != 0 {
+			t.Fatalf("left: %q", ids)
 		}
 	}
 }

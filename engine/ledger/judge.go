@@ -41,7 +41,7 @@ func (l *Ledger) judge(run string, id Identity, otherwise string, now time.Time)
 		j.beat, j.age = then, now.Sub(then)
 		unchanged = l.sights.unchanged(run, then, l.cfg.Elapsed())
 	}
-	j.gone = certainlyGone(l.look, l.cfg.Identity, id) || l.saysEnded(run, beating)
+	j.gone = certainlyGone(l.processes, l.cfg.Identity, id) || l.saysEnded(run, beating)
 	switch {
 	case j.gone:
 		j.dead = true

@@ -34,13 +34,13 @@ type Config struct {
 
 // Ledger is a ledger's folder, opened. It may be used by several goroutines.
 type Ledger struct {
-	cfg    Config
-	fs     *fsops.FS
-	path   string // resolved, absolute
-	parent string // what relative places are relative to
-	docs   store.Store
-	sights sights
-	look   func(pid int) process
+	cfg       Config
+	fs        *fsops.FS
+	path      string // resolved, absolute
+	parent    string // what relative places are relative to
+	docs      store.Store
+	sights    sights
+	processes func(pid int) process // the process table
 }
 
 // Open opens a ledger. It changes nothing: a ledger that is not there is an empty one until Begin
@@ -81,7 +81,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if cfg.Timeout < 6*cfg.Heartbeat {
 		return nil, fmt.Errorf("the ledger's timeout (%s) must be at least six heartbeats (%s each)", cfg.Timeout, cfg.Heartbeat)
 	}
-	l := &Ledger{cfg: cfg, fs: cfg.FS, path: path, parent: filepath.Dir(path), look: lookUpProcess}
+	l := &Ledger{cfg: cfg, fs: cfg.FS, path: path, parent: filepath.Dir(path), processes: lookUpProcess}
 	l.docs = &store.Folder{FS: cfg.FS, Root: l.sub("batches"), Tmp: l.sub("tmp"), Format: format, Keep: keep}
 	return l, nil
 }

@@ -106,7 +106,7 @@ func TestR12_Waiting(t *testing.T) {
 			w.must(holder.End(context.Background(), Succeeded))
 		}, false, 0},
 		{"the holder dies", func(_ *world, _ *Run, _ *Lease, _ *clock, l *Ledger) {
-			l.look = func(int) process { return process{known: true} }
+			l.processes = func(int) process { return process{known: true} }
 		}, false, 1},
 		{"the time is over", func(_ *world, _ *Run, _ *Lease, time *clock, l *Ledger) { time.pass(l.cfg.Timeout / 3) }, true, 0},
 	} {

@@ -73,7 +73,7 @@ func (w *world) openAs(c Config) *Ledger {
 	w.t.Helper()
 	l, err := Open(context.Background(), c)
 	w.must(err)
-	l.look = func(pid int) process { return process{known: true, running: pid == os.Getpid(), started: "50"} }
+	l.processes = func(pid int) process { return process{known: true, running: pid == os.Getpid(), started: "50"} }
 	return l
 }
 
