@@ -22,6 +22,8 @@ func (p *Plain) Report(e Event) {
 	switch e.Kind {
 	case Problem, TaskFailed:
 		fmt.Fprintln(p.Err, "ubunye: "+e.Message)
+	case TaskCancelled:
+		fmt.Fprintf(p.Err, "%s: %s\n", label(e), e.Message)
 	case Warning:
 		fmt.Fprintln(p.Err, "warning: "+e.Message)
 	case PluginLog:
