@@ -27,7 +27,7 @@ func TestR27StoppedTakenOverAndWoken(t *testing.T) {
 				return p
 			}
 			first := func(p *project) { p.runDay("2026-01-01").must(p.t, 0) }
-			ops := fresh().trace(first, dayArgs("2026-01-02")...)
+			ops := newReplacing(t, mode).trace(first, dayArgs("2026-01-02")...) // without a heartbeat but the first
 			lost, others := 0, 0
 			for k := 4; k <= len(ops); k += 7 {
 				p := fresh()

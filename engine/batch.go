@@ -28,6 +28,7 @@ type batch struct {
 	staged   map[string]ledger.Result         // by output
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made
+	progress progress
 }
 
 // execute is the path of one batch, a call a step; steps 1 to 4 were done for the whole run. Whatever

@@ -43,7 +43,7 @@ func (e *Engine) Run(ctx context.Context, o Options) error {
 	if err := r.lease(ctx); err != nil {
 		return err
 	}
-	r.emit(report.Event{Kind: report.RunStarted, Message: r.config.Name})
+	r.emit(report.Event{Kind: report.RunStarted, Pipeline: r.config.Name})
 	r.sayWarnings()
 	problems := r.tasks()
 	r.end(ctx, ended(problems))

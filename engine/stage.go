@@ -117,6 +117,7 @@ func (b *batch) read(ctx context.Context) error {
 			return err
 		}
 		b.pinned[in.Name] = files
+		b.progress.listed(files)
 		inputs[in.Name] = fingerprint(files)
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
@@ -197,11 +198,13 @@ func (b *batch) stage(ctx context.Context) error {
 	}
 	b.staged = map[string]ledger.Result{}
 	for _, t := range b.targets {
+		b.progress.stages(b.lease.Staging(t.Name))
 		result, err := b.stageOne(ctx, t)
 		if err != nil {
 			return &outputError{target: t, err: err}
 		}
 		b.staged[t.Name] = result
+		b.progress.hasStaged(result)
 	}
 	return nil
 }
@@ -260,6 +263,7 @@ func reportedSize(size int64, ok bool) string {
 const stagedSuffix = ".staged"
 
 func (b *batch) step(name string) {
+	b.progress.begin(name)
 	b.emit(report.Event{Kind: report.StepStarted, Task: b.task.Name, Batch: batchText(b.task.Batch), Step: name})
 }
 

@@ -10,12 +10,12 @@ import (
 // Identity is what a process can be told by, from any process that looks later. What could not be
 // learned is empty, and an empty value matches nothing.
 type Identity struct {
-	Host         string `json:"host"`    // for people
+	Host         string `json:"host"`    // its host name, for people
 	Machine      string `json:"machine"` // a hash of the system's machine id; cloned machines share it
 	Boot         string `json:"boot"`    // another one each time that the machine is started
-	PIDNamespace uint64 `json:"pidns"`   // 1 on systems that have but one
-	PID          int    `json:"pid"`
-	Started      string `json:"started"` // when the process was started, as the system counts; on Linux clock ticks since boot
+	PIDNamespace uint64 `json:"pidns"`   // inode of its pid namespace; 1 on systems that have but one
+	PID          int    `json:"pid"`     // its process id
+	Started      string `json:"started"` // when its process was started, as the system counts: on Linux in clock ticks from boot
 }
 
 // ThisProcess returns the identity of the calling process. What it is made of is read, never asked for by a
