@@ -39,7 +39,28 @@ type HolderStatus struct {
 	PID   int           `json:"pid"`              // its process id
 	Since time.Time     `json:"since"`            // when it took the batch
 	Age   time.Duration `json:"heartbeat_age_ns"` // nanoseconds since its last heartbeat
-	Gone  bool          `json:"gone"`             // its process has certainly ended
+	Gone  bool          `json:"gone"`             // it has certainly ended: its process, or as its record says
+	Life  Life          `json:"life"`             // what is thought of it
+}
+
+// Life is what is thought of a run that holds a batch.
+type Life string
+
+// The judgements.
+const (
+	Alive  Life = "alive"  // its heartbeat is not too old
+	Silent Life = "silent" // its heartbeat is too old: a start that sees it unchanged once more takes the batch over
+	Dead   Life = "dead"   // the next start takes the batch over
+)
+
+func lifeOf(h *ledger.HeldError) Life {
+	switch {
+	case h.Dead:
+		return Dead
+	case h.Looks > 0:
+		return Silent
+	}
+	return Alive
 }
 
 // FinishedStatus is a batch's last commit.
@@ -53,11 +74,13 @@ type FinishedStatus struct {
 
 // RunStatus is a run's record.
 type RunStatus struct {
-	Run    string    `json:"run"`    // id of the run
-	Status string    `json:"status"` // how far it got, as in its record
-	Host   string    `json:"host"`   // its host name
-	PID    int       `json:"pid"`    // its process id
-	Since  time.Time `json:"since"`  // when it began
+	Run      string    `json:"run"`                // id of the run
+	Status   string    `json:"status"`             // how far it got, as in its record
+	Host     string    `json:"host"`               // its host name
+	PID      int       `json:"pid"`                // its process id
+	Since    time.Time `json:"since"`              // when it began
+	By       string    `json:"by,omitempty"`       // the run that took a batch over from it
+	Doubtful []string  `json:"doubtful,omitempty"` // outputs that it had replaced without a commit, as task.output
 }
 
 // Status reads the ledger of a pipeline. It changes nothing and needs no variables; those that are given
@@ -83,7 +106,7 @@ func (e *Engine) Status(ctx context.Context, o Options) (Status, error) {
 		}
 	}
 	for _, rec := range known.Records {
-		s.Runs = append(s.Runs, RunStatus{Run: rec.Run, Status: string(rec.Status), Host: rec.Host, PID: rec.PID, Since: rec.Since})
+		s.Runs = append(s.Runs, RunStatus{Run: rec.Run, Status: string(rec.Status), Host: rec.Host, PID: rec.PID, Since: rec.Since, By: rec.By, Doubtful: rec.Doubtful})
 	}
 	for _, u := range known.Unreadable {
 		s.Unreadable = append(s.Unreadable, u.Error())
@@ -104,7 +127,7 @@ func (r *run) chosen(b ledger.Batch) bool {
 func batchStatus(v ledger.View) BatchStatus {
 	s := BatchStatus{Task: v.Batch.Task, Batch: variablesText(v.Batch.Variables, v.Batch.Profile), Key: v.Batch.Key, State: string(v.State), Todo: len(v.Todo)}
 	if h := v.Held; h != nil {
-		s.Held = &HolderStatus{Run: h.Holder.Run, Host: h.Holder.Host, PID: h.Holder.PID, Since: h.Holder.Since, Age: h.Age, Gone: h.Gone}
+		s.Held = &HolderStatus{Run: h.Holder.Run, Host: h.Holder.Host, PID: h.Holder.PID, Since: h.Holder.Since, Age: h.Age, Gone: h.Gone, Life: lifeOf(h)}
 	}
 	if f := v.Finished; f != nil {
 		s.Finished = &FinishedStatus{Run: f.Run, At: f.At}

@@ -30,7 +30,7 @@ var mutants = []mutant{
 
 	// holding a batch
 	{"the-start-time-of-a-pid-is-ignored", "R08", "engine/ledger/identity.go",
-		`return state == "Z" || state == "X" || started != other.Started`, `return state == "Z" || state == "X" || started == ""`,
+		"(!p.running || p.started != other.Started)", "!p.running",
 		"TestR09_JudgingReadsAndNeverSignals", ""},
 	{"the-boot-id-is-ignored", "R08", "engine/ledger/identity.go",
 		`me.Boot == "" || me.Boot != other.Boot,`, ``,
@@ -47,6 +47,29 @@ var mutants = []mutant{
 	{"both-that-ask-step-back", "R65", "engine/ledger/exclude.go",
 		"x.run > o.Run:", "x.run != o.Run:",
 		"TestTheLowerRunThatAsksLooksAgain", ""},
+
+	// taking over
+	{"one-look-is-enough", "R07", "engine/ledger/judge.go",
+		"j.dead = j.looks == 0", "j.dead = true",
+		"TestR07_TheSecondLook", ""},
+	{"a-clone-that-beats-is-dead", "R08", "engine/ledger/judge.go",
+		"case rebooted(l.cfg.Identity, id) && j.age > 3*l.cfg.Heartbeat:", "case rebooted(l.cfg.Identity, id):",
+		"TestR08_Judging", ""},
+	{"the-epoch-is-not-raised", "R27", "engine/ledger/acquire.go",
+		"\t\td.Epoch++\n", "\t\td.Epoch = max(d.Epoch, 1)\n",
+		"TestR22_TakeoverInOneSave", ""},
+	{"a-takeover-leaves-the-staging", "R20", "engine/ledger/takeover.go",
+		"d.Todo = append(d.Todo, drops(d, dead.Run)...)", "",
+		"TestR22_TakeoverInOneSave", ""},
+	{"staged-beside-a-dead-run-in-the-way", "R65", "engine/ledger/exclude.go",
+		"return false, x.settle(ctx, t, o)", "return false, nil",
+		"TestR65_AnotherBatchDuringAPause", ""},
+	{"a-verdict-that-dies-with-its-finder", "R26", "engine/ledger/grab.go",
+		"if err == nil && !looked {", "if err == nil && !looked && false {",
+		"TestR26_TheVerdictOutlivesWhoFoundIt", ""},
+	{"a-record-of-a-living-run-is-removed", "R65", "engine/ledger/cleanup.go",
+		"case t.held || t.todo || !j.dead:", "case t.held || t.todo:",
+		"TestRecordsThatAreNotNeededAreRemoved", ""},
 
 	// staging and the commit
 	{"landed-before-the-commit", "I1", "engine/ledger/commit.go",

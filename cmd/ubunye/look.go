@@ -101,9 +101,12 @@ func (a *app) printStatus(s engine.Status) {
 	for _, b := range s.Batches {
 		fmt.Fprintf(a.stdout, "task %s, batch %s: %s\n", b.Task, batchName(b.Batch, b.Key), b.State)
 		if h := b.Held; h != nil {
-			state := "last heartbeat " + h.Age.Round(time.Second).String() + " ago"
-			if h.Gone {
-				state = "its process is gone"
+			state := string(h.Life) + ", last heartbeat " + h.Age.Round(time.Second).String() + " ago"
+			switch {
+			case h.Gone:
+				state = "dead, its process is gone; the next start takes the batch over"
+			case h.Life == engine.Dead:
+				state += "; the next start takes the batch over"
 			}
 			fmt.Fprintf(a.stdout, "  held by run %s (host %s, process %d) since %s, %s\n", h.Run, h.Host, h.PID, stamp(h.Since), state)
 		}
@@ -121,7 +124,14 @@ func (a *app) printStatus(s engine.Status) {
 		}
 	}
 	for _, r := range s.Runs {
-		fmt.Fprintf(a.stdout, "run %s: %s (host %s, process %d, since %s)\n", r.Run, r.Status, r.Host, r.PID, stamp(r.Since))
+		more := ""
+		if r.By != "" {
+			more = ", taken over by run " + r.By
+		}
+		if len(r.Doubtful) > 0 {
+			more += "; it had replaced, without a commit: " + strings.Join(r.Doubtful, ", ")
+		}
+		fmt.Fprintf(a.stdout, "run %s: %s (host %s, process %d, since %s)%s\n", r.Run, r.Status, r.Host, r.PID, stamp(r.Since), more)
 	}
 	for _, u := range s.Unreadable {
 		fmt.Fprintf(a.stdout, "unreadable: %s\n", u)

@@ -33,6 +33,9 @@ func (c carried) any() bool { return len(c.done) > 0 }
 // apply takes what is done off a document's list.
 func (c carried) apply(d *Document) {
 	d.Todo = slices.DeleteFunc(d.Todo, func(e Entry) bool { return c.done[entryID(e)] })
+	for _, k := range c.kept {
+		d.keeps(k)
+	}
 	if d.Finished == nil {
 		return
 	}

@@ -23,6 +23,9 @@ func drops(d *Document, run string) []Entry {
 	var list []Entry
 	for _, name := range sortedKeys(d.Outputs) {
 		out := d.Outputs[name]
+		if out.keyed() {
+			continue
+		}
 		list = append(list, Entry{
 			Do: Drop, Run: run, Output: name, Base: out.Base, Absent: out.Absent, Target: out.Target, Staging: out.Staging,
 			Marker: out.Marker, Parts: out.Parts, Renames: out.Renames,
@@ -50,7 +53,11 @@ func (w *work) drop(ctx context.Context) error {
 		return err
 	}
 	w.dirs = map[string]bool{}
-	err := w.ledger.dropStaging(staging, func(grabbed string) error { return w.lookInside(ctx, grabbed) })
+	looked := false
+	err := w.ledger.dropStaging(staging, func(grabbed string) error { looked = true; return w.lookInside(ctx, grabbed) })
+	if err == nil && !looked { // it was removed before, by a process that may have died before it could say what it saw
+		err = w.lookInside(ctx, staging+droppedSuffix)
+	}
 	if err != nil {
 		return err
 	}

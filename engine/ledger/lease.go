@@ -23,9 +23,12 @@ type Lease struct {
 	ledger  *Ledger
 	request Request
 
+	from string // if not "": only a batch that this dead run holds is wanted, to clean up after it
+
 	doc     *Document
 	version store.Version
 	epoch   int64
+	took    *Takeover // of a batch that a dead run held
 
 	prepared  map[string]preparedOutput
 	sealed    bool                // what is staged was looked up and made durable
@@ -72,7 +75,8 @@ func (s *Lease) save(ctx context.Context, step string, change func(*Document)) e
 		case !errors.Is(err, store.ErrConflict):
 			return s.saveError(step, err)
 		}
-		now, next, fate, err := s.ledger.settle(ctx, s.request.Batch, unknown)
+		// what became of a save is found out also when the run is being stopped: else nobody knew
+		now, next, fate, err := s.ledger.settle(context.WithoutCancel(ctx), s.request.Batch, unknown)
 		switch {
 		case err != nil || fate == builtUpon:
 			return s.unknown(step, err)
@@ -114,6 +118,7 @@ func (s *Lease) lost(ctx context.Context, now *Document, v store.Version) error 
 	} else if now.Finished != nil {
 		err.By = now.Finished.Run
 	}
+	s.run.lostTo(err.By)
 	if now.committedBy(s.run.ID, s.epoch) || now.landsFor(s.run.ID) {
 		return err
 	}
@@ -166,8 +171,8 @@ func (l *Ledger) settle(ctx context.Context, b Batch, ids []string) (*Document, 
 
 // Release gives back a batch for which nothing was prepared: the holder goes, nothing else changes.
 func (s *Lease) Release(ctx context.Context) error {
-	if len(s.prepared) > 0 {
-		return fmt.Errorf("batch %s: release after prepare", s.request.Batch.Name())
+	if s.ended || len(s.prepared) > 0 {
+		return fmt.Errorf("batch %s: release of a lease that has ended, or after prepare", s.request.Batch.Name())
 	}
 	err := s.save(ctx, "release", func(d *Document) { d.Holder = nil })
 	s.ended, s.clean = true, err == nil
@@ -187,8 +192,7 @@ func (s *Lease) Fail(ctx context.Context, reason string) error {
 		d.Holder = nil
 		d.Todo = append(d.Todo, drops(d, s.run.ID)...)
 		d.Outputs = nil
-		d.Tried = append(d.Tried, try)
-		d.Tried = d.Tried[max(0, len(d.Tried)-keepTries):]
+		d.try(try)
 	}
 	err := s.save(ctx, "fail", change)
 	if errors.As(err, new(*SaveError)) && s.dropOwn(ctx) {

@@ -131,7 +131,7 @@ func TestI5_StagingIsWhatCounts(t *testing.T) {
 	}{
 		{"not staged by name", func(w *world, dir string) { w.must(os.WriteFile(filepath.Join(dir, "x.parquet"), nil, 0o666)) }, "must end in"},
 		{"symbolic link", func(w *world, dir string) { w.must(os.Symlink("/etc/passwd", filepath.Join(dir, "x.staged"))) }, "only plain files"},
-		{"named pipe", func(w *world, dir string) { w.must(syscall.Mkfifo(filepath.Join(dir, "x.staged"), 0o666)) }, "only plain files"},
+		{"named pipe", func(w *world, dir string) { w.must(makePipe(filepath.Join(dir, "x.staged"))) }, "only plain files"},
 		{"success file", func(w *world, dir string) { w.must(os.WriteFile(filepath.Join(dir, "_SUCCESS.staged"), nil, 0o666)) }, "ledger's own"},
 		{"target file", func(w *world, dir string) {
 			w.must(os.WriteFile(filepath.Join(dir, "_ubunye-target.staged"), nil, 0o666))

@@ -170,7 +170,7 @@ func (s *Lease) chooseReplacing(spec OutputSpec, base string, absent int) (stagi
 			return "", false, errors.New("a disk is mounted there, so the folder itself cannot be replaced; a folder in it could be")
 		}
 	}
-	probe := s.probeName(spec.Name)
+	probe := s.probeName(s.run.ID, spec.Name)
 	inLedger := s.ledger.sub(stagingFolder)
 	if absent == 0 || sameInheritance(inLedger, anchor) {
 		if renames, err = s.ledger.probeSwap(filepath.Join(inLedger, probe), filepath.Join(anchor, probe)); err == nil {
@@ -181,7 +181,7 @@ func (s *Lease) chooseReplacing(spec OutputSpec, base string, absent int) (stagi
 	if spec.Parts && absent == 0 {
 		beside = filepath.Dir(base)
 	}
-	if renames, err = s.ledger.probeSwap(filepath.Join(beside, probe+".from"), filepath.Join(anchor, probe)); err != nil {
+	if renames, err = s.ledger.probeSwap(filepath.Join(beside, probe+probedFrom), filepath.Join(anchor, probe)); err != nil {
 		return "", false, err
 	}
 	rel, err := filepath.Rel(base, filepath.Join(beside, besideName()))

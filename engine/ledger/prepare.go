@@ -131,6 +131,7 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 	if target.ID == "" {
 		target.ID = store.NewID()
 	}
+	s.removeProbes(spec.Name, base, absent)
 	var staging string
 	if spec.Class == Replaces {
 		p.Marker = partMarker + store.NewID()[:12]
@@ -166,12 +167,12 @@ func (s *Lease) chooseStaging(output, base string, absent int) (string, error) {
 	for range absent {
 		anchor = filepath.Dir(anchor)
 	}
-	probe := s.probeName(output)
+	probe := s.probeName(s.run.ID, output)
 	inLedger := s.ledger.sub(stagingFolder)
 	if sameInheritance(inLedger, anchor) && s.ledger.probe(filepath.Join(inLedger, probe), filepath.Join(anchor, probe)) == nil {
 		return path.Join(stagingFolder, s.run.ID, s.request.Batch.Key, output), nil
 	}
-	if err := s.ledger.probe(filepath.Join(anchor, probe+".from"+stagedSuffix), filepath.Join(anchor, probe)); err != nil {
+	if err := s.ledger.probe(filepath.Join(anchor, probe+probedFrom+stagedSuffix), filepath.Join(anchor, probe)); err != nil {
 		return "", err
 	}
 	rel, err := filepath.Rel(base, filepath.Join(anchor, "_ubunye-"+store.NewID()[:12]))
@@ -179,9 +180,34 @@ func (s *Lease) chooseStaging(output, base string, absent int) (string, error) {
 }
 
 // probeName is a name that a later start can work out again, if this one dies between the two steps.
-func (s *Lease) probeName(output string) string {
-	sum := sha256.Sum256([]byte(s.run.ID + "/" + s.request.Batch.Name() + "/" + output))
+func (s *Lease) probeName(run, output string) string {
+	sum := sha256.Sum256([]byte(run + "/" + s.request.Batch.Name() + "/" + output))
 	return "_ubunye-probe-" + hex.EncodeToString(sum[:6]) + stagedSuffix
+}
+
+// probedFrom ends the first name of a probe that is made where it ends.
+const probedFrom = ".from"
+
+// removeProbes removes what runs of this batch left that died while they probed. They are empty, and names
+// that nobody else uses.
+func (s *Lease) removeProbes(output, base string, absent int) {
+	dirs := []string{s.ledger.sub(stagingFolder), base}
+	for range absent + 1 {
+		dirs = append(dirs, filepath.Dir(dirs[len(dirs)-1]))
+	}
+	for _, t := range s.doc.Tried {
+		if t.By == "" {
+			continue // it failed, and cleaned up after itself
+		}
+		probe := s.probeName(t.Run, output)
+		for _, dir := range dirs {
+			for _, name := range []string{probe, probe + probedFrom, probe + probedFrom + stagedSuffix} {
+				if is, _ := there(filepath.Join(dir, name)); is {
+					s.ledger.fs.Remove(filepath.Join(dir, name)) // or the next run of the batch does
+				}
+			}
+		}
+	}
 }
 
 // probe does what landing will do, with an empty file.

@@ -14,6 +14,8 @@ type Kind string
 const (
 	RunStarted    Kind = "run_started"    // The run holds all its batches and begins.
 	WorkFinished  Kind = "work_finished"  // What an earlier run had committed was landed, or removed.
+	RunWaiting    Kind = "run_waiting"    // The run waits for what another one holds.
+	BatchTaken    Kind = "batch_taken"    // A batch was taken over from a dead run.
 	TaskStarted   Kind = "task_started"   // A task begins.
 	StepStarted   Kind = "step_started"   // A step of a task begins.
 	Progress      Kind = "progress"       // A task is at work: how far it is. With --json it is told every 10 seconds.
@@ -37,13 +39,13 @@ type Event struct {
 	// what happened
 	Kind Kind `json:"event" in:"*"`
 	// id of the run; absent while it has none, as when it is refused
-	Run string `json:"run,omitempty" in:"run_started task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished? problem? warning? plugin_log? run_finished?"`
+	Run string `json:"run,omitempty" in:"run_started run_waiting batch_taken task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished? problem? warning? plugin_log? run_finished?"`
 	// name of the pipeline
 	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
 	// name of the task
-	Task string `json:"task,omitempty" in:"task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
+	Task string `json:"task,omitempty" in:"batch_taken task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
 	// the batch's variables, as dt=2026-01-01; absent: it has none
-	Batch string `json:"batch,omitempty" in:"task_started? step_started? progress? output_landed? output_skipped? task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
+	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? progress? output_landed? output_skipped? task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
 	// which one: ask, read, stage, commit or land
 	Step string `json:"step,omitempty" in:"step_started progress"`
 	// name of the output
@@ -61,7 +63,7 @@ type Event struct {
 	// the task that failed, or wrote nothing
 	Cause string `json:"cause,omitempty" in:"task_cancelled"`
 	// what happened, for people, on one line
-	Message string `json:"message,omitempty" in:"output_skipped task_failed task_cancelled problem warning plugin_log?"`
+	Message string `json:"message,omitempty" in:"run_waiting batch_taken output_skipped task_failed task_cancelled problem warning plugin_log?"`
 	// bytes of the files that the task reads, once they are listed
 	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
 	// rows written; in progress: of the outputs that are staged whole

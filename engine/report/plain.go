@@ -45,6 +45,10 @@ func (p *Plain) Report(e Event) {
 			break
 		}
 		fmt.Fprintf(p.Err, "%s: landed %s of an earlier run that had committed and not finished\n", label(e), Count(value(e.Files), "file"))
+	case RunWaiting:
+		fmt.Fprintln(p.Err, e.Message)
+	case BatchTaken:
+		fmt.Fprintf(p.Err, "%s: %s\n", label(e), e.Message)
 	case OutputSkipped:
 		fmt.Fprintf(p.Out, "%s.%s: nothing written to %s: %s\n", e.Task, e.Output, e.Path, e.Message)
 	case TaskStarted:
