@@ -110,6 +110,7 @@ func (b *batch) start(ctx context.Context) error {
 	}
 	session, err := b.Compute.Open(ctx, compute.Settings{
 		Memory:    b.config.Engine.Memory,
+		Share:     b.options.Beside,
 		Threads:   b.config.Engine.Threads,
 		Spill:     b.spillFolder(b.task.Name),
 		Variables: b.variables(),

@@ -52,11 +52,18 @@ func (a *app) planCommand() *cobra.Command {
 
 // asRun is the command that a plan tells about: what its hints name must run, not plan.
 func asRun(command []string) []string {
-	command = slices.DeleteFunc(slices.Clone(command), func(word string) bool { return word == "--json" || strings.HasPrefix(word, "--json=") })
+	command = withoutFlags(command, "json")
 	if verb := slices.Index(command, "plan"); verb >= 0 {
 		command[verb] = "run"
 	}
 	return command
+}
+
+// withoutFlags leaves out flags that have no value, or one after "=".
+func withoutFlags(command []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(command), func(word string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return word == "--"+name || strings.HasPrefix(word, "--"+name+"=") })
+	})
 }
 
 func (a *app) printPlanned(t engine.PlannedTask) {

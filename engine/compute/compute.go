@@ -20,6 +20,7 @@ type Engine interface {
 // Settings are those of one session.
 type Settings struct {
 	Memory    string     // most memory to use, as "4GiB"; empty: the engine's default
+	Share     int        // how many sessions have that memory together, each an equal part of it; 0: this one alone
 	Threads   int        // worker threads; 0: the engine's default
 	Spill     string     // folder for what does not fit in memory; it need not exist, the one above it must; it belongs to the session
 	Variables []Variable // what SQL may name as $dt

@@ -116,3 +116,6 @@ func listOf(steps []Every) string {
 func usageOf(message, hint string) *problem.Problem {
 	return &problem.Problem{Code: problem.Usage, Message: message, Hint: hint}
 }
+
+// IsTime tells whether a range may go over values of the type.
+func (t Type) IsTime() bool { return t.layout() != "" }

@@ -23,6 +23,8 @@ const (
 	Problem       Kind = "problem"     // what stops a run, or keeps it from starting
 	Warning       Kind = "warning"
 	PluginLog     Kind = "plugin_log"
+	BatchFinished Kind = "batch_finished" // of a backfill: the run of one date has ended
+	BackfillDone  Kind = "backfill_finished"
 	RunFinished   Kind = "run_finished" // always the last
 )
 
@@ -47,6 +49,9 @@ type Event struct {
 	Folders  *int64           `json:"folders,omitempty"`  // that were there and were replaced whole
 	Duration float64          `json:"duration,omitempty"` // seconds
 	Exit     *int             `json:"exit,omitempty"`     // exit code of the program
+	Date     string           `json:"date,omitempty"`     // of a backfill: the date whose run it is about
+	Outcome  Outcome          `json:"outcome,omitempty"`  // of that run
+	Backfill *Backfill        `json:"backfill,omitempty"` // the whole of a backfill
 	Problem  *problem.Problem `json:"-"`
 }
 

@@ -19,6 +19,10 @@ type Plain struct {
 func (p *Plain) Report(e Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if e.Date != "" || e.Backfill != nil {
+		p.backfill(e)
+		return
+	}
 	switch e.Kind {
 	case Problem, TaskFailed:
 		fmt.Fprintln(p.Err, "ubunye: "+e.Message)
