@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 )
@@ -152,6 +153,41 @@ func (o Options) dateOf(name string) string {
 		return *o.Dtf
 	}
 	return o.Vars[name]
+}
+
+// missing tells of each task at which values its batch is not finished. It only reads.
+func (d *dates) missing(ctx context.Context) ([]MissingDates, error) {
+	var all []MissingDates
+	for _, value := range d.values {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		r, err := d.load(ctx, value)
+		if err != nil {
+			return nil, err
+		}
+		if r.ledger = d.first.ledger; r.ledger == nil {
+			if err := r.openLedger(ctx); err != nil {
+				return nil, err
+			}
+			d.first.ledger = r.ledger
+		}
+		for i, t := range r.plan.Tasks {
+			if len(all) == i {
+				all = append(all, MissingDates{Task: t.Name, Variable: d.variable.Name, All: d.values, Of: len(d.values), Dates: []string{}, Unknown: []string{}})
+			}
+			view, err := r.ledger.Look(ctx, ledgerBatch(t.Batch))
+			switch {
+			case errors.As(err, new(*ledger.UnreadableError)):
+				all[i].Unknown = append(all[i].Unknown, value) // neither finished nor missing (I7)
+			case err != nil:
+				return nil, r.explain(err, t.Name)
+			case view.Finished == nil:
+				all[i].Dates = append(all[i].Dates, value)
+			}
+		}
+	}
+	return all, nil
 }
 
 // onceEach keeps what was answered.

@@ -83,10 +83,19 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 
 func (a *app) statusCommand() *cobra.Command {
 	var asJSON bool
-	return a.pipelineCommand("status -c FILE", "Tell what was done, what is held and what dead runs left; nothing is written",
-		func(cmd *cobra.Command) { addJSON(cmd, &asJSON) },
+	var dates rangeFlags
+	cmd := a.pipelineCommand("status -c FILE", "Tell what was done, what is held and what dead runs left; nothing is written",
+		func(cmd *cobra.Command) { addJSON(cmd, &asJSON); dates.add(cmd) },
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
-			s, err := e.Status(cmd.Context(), o)
+			given, err := dates.check(cmd)
+			if err != nil {
+				return err
+			}
+			var only *engine.Range
+			if given {
+				only = &dates.Range
+			}
+			s, err := e.Status(cmd.Context(), o, only)
 			if err != nil {
 				return err
 			}
@@ -96,6 +105,29 @@ func (a *app) statusCommand() *cobra.Command {
 			a.printStatus(s)
 			return nil
 		})
+	cmd.Long = `Status reads the ledger. With --from and --to it tells of the batches of that range only, and which dates of
+it are missing: those whose batch was never committed, or is being run for the first time.`
+	return cmd
+}
+
+// printMissing prints the dates of a range that are missing, those in one that follow one another.
+func (a *app) printMissing(m engine.MissingDates) {
+	of := report.Count(int64(m.Of), "date") + " of " + m.Variable
+	if len(m.Dates) == 0 && len(m.Unknown) == 0 {
+		fmt.Fprintf(a.stdout, "task %s: of %s none is missing\n", m.Task, of)
+	}
+	for _, list := range []struct {
+		dates []string
+		what  string
+	}{{m.Dates, "missing"}, {m.Unknown, "unknown, as their documents cannot be read"}} {
+		var words []string
+		for _, span := range report.Spans(m.All, func(v string) bool { _, is := slices.BinarySearch(list.dates, v); return is }) {
+			words = append(words, span.String())
+		}
+		if len(words) > 0 {
+			fmt.Fprintf(a.stdout, "task %s: of %s %d %s: %s\n", m.Task, of, len(list.dates), list.what, strings.Join(words, ", "))
+		}
+	}
 }
 
 func (a *app) printStatus(s engine.Status) {
@@ -123,6 +155,9 @@ func (a *app) printStatus(s engine.Status) {
 		for _, output := range b.Kept {
 			fmt.Fprintf(a.stdout, "  output %s holds rows of a run that failed before its commit; the next run of the batch replaces them\n", output)
 		}
+	}
+	for _, m := range s.Missing {
+		a.printMissing(m)
 	}
 	for _, r := range s.Runs {
 		fmt.Fprintf(a.stdout, "run %s: %s (host %s, process %d, since %s)\n", r.Run, r.Status, r.Host, r.PID, stamp(r.Since))

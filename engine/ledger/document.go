@@ -93,6 +93,7 @@ type Entry struct {
 	Staging string   `json:"staging,omitempty"` // Land and Drop
 	Names   []string `json:"names,omitempty"`   // Land and Remove: final names, relative to base
 	Success bool     `json:"success,omitempty"` // write _SUCCESS at the end
+	Fast    bool     `json:"fast,omitempty"`    // Land, Drop: its run risks its newest files in a power cut; see durable.go
 
 	// Drop, of an output that replaces folders: as in Output
 	Marker    string   `json:"marker,omitempty"`
