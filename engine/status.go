@@ -86,7 +86,11 @@ func (e *Engine) Status(ctx context.Context, o Options, rg *Range) (Status, erro
 		if missing, err = d.missing(ctx); err != nil {
 			return Status{}, err
 		}
-		inRange = func(b ledger.Batch) bool { return slices.Contains(d.values, b.Variables[d.variable.Name]) }
+		values := map[string]bool{}
+		for _, v := range d.values {
+			values[v] = true
+		}
+		inRange = func(b ledger.Batch) bool { return values[b.Variables[d.variable.Name]] }
 	}
 	o.AllowUnset = true
 	pipeline, err := config.Load(o.File, o.Options)

@@ -114,18 +114,18 @@ it are missing: those whose batch was never committed, or is being run for the f
 func (a *app) printMissing(m engine.MissingDates) {
 	of := report.Count(int64(m.Of), "date") + " of " + m.Variable
 	if len(m.Dates) == 0 && len(m.Unknown) == 0 {
-		fmt.Fprintf(a.stdout, "task %s: of %s none is missing\n", m.Task, of)
+		fmt.Fprintf(a.stdout, "task %s: none of %s is missing\n", m.Task, of)
 	}
 	for _, list := range []struct {
 		dates []string
 		what  string
-	}{{m.Dates, "missing"}, {m.Unknown, "unknown, as their documents cannot be read"}} {
+	}{{m.Dates, "missing"}, {m.Unknown, "unknown, because their documents cannot be read"}} {
 		var words []string
 		for _, span := range report.Spans(m.All, func(v string) bool { _, is := slices.BinarySearch(list.dates, v); return is }) {
 			words = append(words, span.String())
 		}
 		if len(words) > 0 {
-			fmt.Fprintf(a.stdout, "task %s: of %s %d %s: %s\n", m.Task, of, len(list.dates), list.what, strings.Join(words, ", "))
+			fmt.Fprintf(a.stdout, "task %s: %d of %s %s: %s\n", m.Task, len(list.dates), of, list.what, strings.Join(words, ", "))
 		}
 	}
 }

@@ -54,12 +54,13 @@ func TestDurabilityCountsItsSyncs(t *testing.T) {
 		safe synced
 		fast int // folders
 	}{
-		// files: two. Folders: p=0, p=1, staging, and the three above it up to the ledger's staging/; then lake/orders,
-		// the two in it, and the two above it that were made.
+		// Two files, their two folders, the staging folder, and the three above it up to the ledger's staging/; then
+		// lake/orders and the two folders in it, and the two above, of which one was made.
 		{"append", job{batch: batch("d1"), rows: []string{"1", "2"}}, synced{files: 2, folders: 6 + 5}, 0},
-		// The same of staging and new/ in it; then lake/, the one above it that it was made in, and the two that new/ and
-		// old/ go through; then, before the old data goes, lake/ and what was grabbed.
+		// The same of staging, and new/ in it. Then, for the exchange, lake/, the one that it was made in, and the one that
+		// new/ went from. Then, before the old data goes, lake/ and what was grabbed.
 		{"overwrite", job{batch: batch("d1"), rows: []string{"1", "2"}, mode: wholeMode}, synced{files: 2, folders: 7 + 3 + 2}, 2},
+		// For the exchange also new/ and old/, which the folders go through; then lake/orders once more, for _SUCCESS.
 		{"overwrite_partitions", job{batch: batch("d1"), rows: []string{"1", "2"}, mode: partsMode}, synced{files: 2, folders: 7 + 5 + 3}, 2},
 		{"many", job{batch: batch("d1"), rows: make([]string, many)}, synced{disks: 2}, 0},
 	} {
