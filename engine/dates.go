@@ -39,14 +39,14 @@ type dates struct {
 // datesOf lists the values of a range and checks that each makes a batch of its own.
 func (e *Engine) datesOf(o Options, rg Range) (*dates, error) {
 	d := &dates{engine: e, options: o}
-	o.AllowUnset = true
-	pipeline, err := config.Load(o.File, o.Options)
-	if err != nil {
-		return nil, err
-	}
 	name := rg.Variable
 	if name == "" {
 		name = usualVariable
+	}
+	o.AllowUnset, o.Varying = true, name
+	pipeline, err := config.Load(o.File, o.Options)
+	if err != nil {
+		return nil, err
 	}
 	at := slices.IndexFunc(pipeline.Variables, func(v config.Variable) bool { return v.Name == name })
 	if at < 0 {

@@ -63,8 +63,6 @@ func (a *app) backfillCommand() *cobra.Command {
 		s.BoolVar(&dryRun, "dry-run", false, "list what would run; nothing is written")
 		s.BoolVar(&asJSON, "json", false, "print one event a line on stdout, as JSON; with --dry-run one document")
 		s.BoolVarP(&quiet, "quiet", "q", false, "print warnings and problems only")
-		cmd.MarkFlagsMutuallyExclusive("json", "quiet")
-		cmd.MarkFlagsMutuallyExclusive("keep-going", "fail-fast")
 	}
 	cmd := a.pipelineCommand("backfill -c FILE --from DATE --to DATE", "Run a pipeline for each date of a range that is missing", flags,
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
@@ -72,8 +70,13 @@ func (a *app) backfillCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !given {
+			switch {
+			case !given:
 				return usage("a backfill needs a range of dates", "write --from DATE --to DATE")
+			case keepGoing && failFast:
+				return usage("--keep-going and --fail-fast contradict each other", "write one of them, or neither")
+			case asJSON && quiet:
+				return usage("--json and --quiet contradict each other", "write one of them")
 			}
 			rerun.apply(&o)
 			b := engine.Backfill{Range: dates.Range, Parallel: parallel, Start: a.startRun(parallel)}
