@@ -86,6 +86,7 @@ func (e *Engine) Status(ctx context.Context, o Options, rg *Range) (Status, erro
 		if missing, err = d.missing(ctx); err != nil {
 			return Status{}, err
 		}
+		o.Varying = d.variable.Name
 		values := map[string]bool{}
 		for _, v := range d.values {
 			values[v] = true
