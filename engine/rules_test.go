@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"plugins/sdk":                {"engine/abi"},
 	"e2e":                        {},
 	"bench":                      {},
+	"mutants":                    {},
 	"bench/peer":                 {}, // measures against DuckDB itself
 }
 
@@ -145,7 +146,7 @@ var changes = map[string][]string{
 func TestOnlyFsopsChangesFileSystems(t *testing.T) {
 	eachCall(t, func(pkg, file string, sel *ast.SelectorExpr) {
 		// Guests have no file system, tools of the build are no part of the product.
-		if pkg == "engine/store/fsops" || pkg == "engine/writer/internal/pack" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "plugins/") {
+		if pkg == "engine/store/fsops" || pkg == "engine/writer/internal/pack" || pkg == "mutants" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "plugins/") {
 			return
 		}
 		if id, ok := sel.X.(*ast.Ident); ok && slices.Contains(changes[id.Name], sel.Sel.Name) {
@@ -191,7 +192,7 @@ func TestOnlyMainExits(t *testing.T) {
 
 // isProgram tells whether a package is a small program of its own beside the product's.
 func isProgram(pkg string) bool {
-	return pkg == "engine/config/gen" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
+	return pkg == "engine/config/gen" || pkg == "mutants" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
 }
 
 // Whether a run lives is judged by looking: a signal, also number 0, may reach a process that took its pid. The plugin
