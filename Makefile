@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth generate venv test bench mutants check .FORCE
+.PHONY: needs help build plugins quickstart fixedwidth orders generate venv test bench mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ quickstart: build ## run a real pipeline: once, again (refused), and as a rerun
 
 fixedwidth: build ## build a plugin that is not built in and run a pipeline with it
 	@scripts/fixedwidth.sh
+
+orders: build ## run a pipeline with bad rows, two outputs and a task that reads another one's
+	@scripts/orders.sh
 
 # The end-to-end tests need the program with fault injection, and readers that are not ours.
 bin/ubunye-fault: plugins .build/hostile .FORCE

@@ -135,14 +135,27 @@ func (f *backfill) open(ctx context.Context) error {
 	return f.finishCommitted(ctx)
 }
 
-// planDate chooses the tasks of a date that are to run: those whose batch is not finished. A document that cannot be
-// read, or a commit that could not be landed, is for the run of the date to refuse, which says why.
+// planDate chooses the tasks of a date that are to run: those whose batch is not finished, and those that they read
+// from. A document that cannot be read, a commit that could not be landed, or a finished append that would have to be
+// made again, is for the run of the date to refuse, which says why.
 func (f *backfill) planDate(ctx context.Context, r *run, value string) datedRun {
 	d := datedRun{options: r.options, result: report.Date{Date: value}}
 	d.options.Tasks = nil
-	for _, t := range r.plan.Tasks {
+	missing := map[string]bool{}
+	for _, t := range slices.Backward(r.plan.Tasks) { // a task comes after those that it reads from
 		view, err := f.ledger.Look(ctx, ledgerBatch(t.Batch))
-		if err == nil && view.Finished != nil && len(view.Todo) == 0 && !r.options.Rerun {
+		if err == nil && view.Finished != nil && len(view.Todo) == 0 && !r.options.Rerun && !missing[t.Name] {
+			continue
+		}
+		missing[t.Name] = true
+		for _, in := range t.Inputs {
+			if in.From != nil {
+				missing[in.From.Task] = true // only what the same run writes can be read from it
+			}
+		}
+	}
+	for _, t := range r.plan.Tasks {
+		if !missing[t.Name] {
 			continue
 		}
 		d.options.Tasks = append(d.options.Tasks, t.Name)

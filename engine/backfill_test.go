@@ -226,6 +226,41 @@ func TestBackfillRunsWhatIsMissing(t *testing.T) {
 	}
 }
 
+// What is read by from: is what the same run writes, so the task that writes it runs too. A finished append that would be
+// made again for that is refused, and the person is told.
+func TestBackfillRunsWhatIsReadFrom(t *testing.T) {
+	for mode, want := range map[string]string{"append": "01 refused, 02 skipped", "overwrite": "01 landed, 02 skipped"} {
+		e, heard, o := dated(t, strings.NewReplacer("path: out}", "path: out, mode: "+mode+"}",
+			"  u:\n    inputs: {a: {format: csv, path: \"{{ dt }}.csv\", columns: {id: bigint}}}", "  u:\n    inputs: {a: {from: t.a}}").Replace(datedPipeline))
+		first, second := "2026-01-01", "2026-01-02"
+		half, whole := o, o
+		half.Dt, half.Tasks, whole.Dt = &first, []string{"t"}, &second
+		for _, run := range []Options{half, whole} {
+			if err := e.Run(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := e.Backfill(t.Context(), o, Backfill{Range: days("01", "02"), Parallel: 1, OnFailure: KeepGoing,
+			Start: func(ctx context.Context, o Options, r report.Reporter) error {
+				if !slices.Equal(o.Tasks, []string{"t", "u"}) {
+					t.Errorf("%s: %s runs %v", mode, *o.Dt, o.Tasks)
+				}
+				err := New(fsops.New(nil), r).Run(ctx, o)
+				for _, p := range asList(err) {
+					r.Report(report.Of(report.Problem, p))
+				}
+				return err
+			}})
+		refused := 0
+		if mode == "append" {
+			refused = 1
+		}
+		if got := heard.outcomes(t); got != want || problem.Exit(err) != refused || len(heard.of(report.Problem)) != refused {
+			t.Errorf("%s: %s, %v, %d problems told", mode, got, err, len(heard.of(report.Problem)))
+		}
+	}
+}
+
 func asList(err error) (list problem.List) {
 	errors.As(err, &list)
 	return list

@@ -99,8 +99,12 @@ func (r *run) openLedger(ctx context.Context) error {
 }
 
 func (r *run) pluginLog(plugin string, level abi.Level, text string) {
+	r.emit(pluginEvent(plugin, level, text))
+}
+
+func pluginEvent(plugin string, level abi.Level, text string) report.Event {
 	names := map[abi.Level]string{abi.LevelDebug: "debug", abi.LevelInfo: "info", abi.LevelWarn: "warn", abi.LevelError: "error"}
-	r.emit(report.Event{Kind: report.PluginLog, Path: plugin, Level: names[level], Message: text})
+	return report.Event{Kind: report.PluginLog, Path: plugin, Level: names[level], Message: text}
 }
 
 // emit fills in what every event has and passes it on.

@@ -24,7 +24,10 @@ func (e *Engine) Validate(ctx context.Context, o Options) (unset []config.Variab
 	if err := r.openWriters(); err != nil {
 		return nil, err
 	}
-	_, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
+	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
+	if err == nil {
+		r.sayWarnings()
+	}
 	return unset, err
 }
 
@@ -35,7 +38,8 @@ type PlannedTask struct {
 	Key     string          `json:"key"`
 	Named   bool            `json:"named"` // a finished one is refused
 	Verdict Verdict         `json:"verdict"`
-	Reason  string          `json:"reason"` // one line
+	Reason  string          `json:"reason"`          // one line
+	After   []string        `json:"after,omitempty"` // tasks that are done before it begins
 	Outputs []PlannedOutput `json:"outputs"`
 }
 
@@ -78,6 +82,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 	if err := r.openLedger(ctx); err != nil {
 		return nil, err
 	}
+	r.sayWarnings()
 	var tasks []PlannedTask
 	for i, t := range r.plan.Tasks {
 		view, err := r.ledger.Look(ctx, ledgerBatch(t.Batch))
@@ -85,6 +90,9 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			return nil, r.explain(err, t.Name)
 		}
 		task := PlannedTask{Task: t.Name, Batch: batchText(t.Batch), Key: t.Batch.Key, Named: t.Batch.Named}
+		for _, a := range t.After {
+			task.After = append(task.After, a.Task)
+		}
 		for _, o := range t.Targets {
 			out := PlannedOutput{Output: o.Name, Format: o.Format, Mode: o.Mode, Class: o.Class, Path: o.Written}
 			if view.Finished != nil {

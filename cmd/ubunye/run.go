@@ -12,11 +12,12 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	var rerun rerunFlag
 	var asJSON, quiet bool
-	var beside int
+	var parallel, beside int
 	flags := func(cmd *cobra.Command) {
 		rerun.add(cmd)
 		cmd.Flags().BoolVar(&asJSON, "json", false, "print one event a line on stdout, as JSON")
 		cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print warnings and problems only")
+		cmd.Flags().IntVar(&parallel, "parallel", 1, "most `TASKS` that run side by side")
 		cmd.MarkFlagsMutuallyExclusive("json", "quiet")
 		cmd.Flags().IntVar(&beside, besideFlag, 0, "of a backfill: how many runs share the memory; stop when stdin ends")
 		_ = cmd.Flags().MarkHidden(besideFlag)
@@ -30,6 +31,9 @@ func (a *app) runCommand() *cobra.Command {
 				a.reporter = &report.Plain{Out: a.stdout, Err: a.stderr, Quiet: true}
 			}
 			rerun.apply(&o)
+			if cmd.Flags().Changed("parallel") {
+				o.Settings["parallel"] = parallel
+			}
 			if beside == 0 {
 				return e.Run(cmd.Context(), o)
 			}

@@ -96,8 +96,13 @@ type Input struct {
 	Options map[string]string // format options, as "delimiter"
 
 	// Encoded says that Encode wrote the files: Options are those that it was given. The columns in the names of folders
-	// are read too, and an empty text is none that is missing.
+	// are read too, and an empty text is none that is missing. Columns, if given, are those of the relation that was
+	// encoded, and every value comes back with its type.
 	Encoded bool
+
+	// Files, if not nil, are exactly the files to read, by their names below Path, with slashes: nothing is looked for, and
+	// one that is not there is an error. If there are none the relation has the Columns, which must be given, and no rows.
+	Files []string
 }
 
 // File is one file that an input reads.

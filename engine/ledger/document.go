@@ -136,11 +136,21 @@ type FinishedOutput struct {
 	Target string   `json:"target,omitempty"`
 	Claims []string `json:"claims"`          // final names, relative to base
 	Parts  []string `json:"parts,omitempty"` // of class Replaces: the folders that were replaced, relative to base
-	Rows   int64    `json:"rows"`
-	Files  int64    `json:"files"`
-	Bytes  int64    `json:"bytes"`
+
+	// Columns are those of the relation that was written: files and names of folders do not tell every type.
+	Columns []Column `json:"columns,omitempty"`
+
+	Rows  int64 `json:"rows"`
+	Files int64 `json:"files"`
+	Bytes int64 `json:"bytes"`
 
 	extra unknown
+}
+
+// Column is a name and its SQL type.
+type Column struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
 }
 
 // Batch is a task with all its variables and the profile.

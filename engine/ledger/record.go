@@ -52,6 +52,9 @@ type Target struct {
 	ID    string `json:"id,omitempty"`    // of the folder's target file, if it has one
 	Adds  bool   `json:"adds"`            // false: it replaces what is there
 	Parts bool   `json:"parts,omitempty"` // it replaces folders in it, not the folder itself
+
+	// After are the places, among the run's own targets, of those that it is done with before it begins this one.
+	After []int `json:"-"`
 }
 
 // MarshalJSON upholds json.Marshaler.

@@ -30,6 +30,8 @@ const (
 	Usage         Code = "Usage"
 	ConfigInvalid Code = "ConfigInvalid"
 	PluginMissing Code = "PluginMissing"
+	// What the run wrote for an input that reads it by from was committed again by another run.
+	InputSuperseded Code = "InputSuperseded"
 
 	// Exit 4: reading, transforming or writing failed.
 	InputMissing  Code = "InputMissing"
@@ -69,7 +71,7 @@ func (c Code) Exit() int {
 	switch c {
 	case RunLeaseHeld, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft:
 		return ExitRefused
-	case Usage, ConfigInvalid, PluginMissing:
+	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage
 	case RunLeaseLost, OutcomeUnknown:
 		return ExitLost

@@ -50,8 +50,16 @@ func (p *Plain) backfill(e Event) {
 	switch e.Kind {
 	case Problem, TaskFailed:
 		fmt.Fprintf(p.Err, "ubunye: %s: %s\n", e.Date, e.Message)
+	case TaskCancelled:
+		fmt.Fprintf(p.Err, "%s: %s: %s\n", e.Date, e.Task, e.Message)
 	case Warning:
-		fmt.Fprintf(p.Err, "warning: %s: %s\n", e.Date, e.Message)
+		if !p.warned[e.Message] { // what is so for every date is told once
+			fmt.Fprintf(p.Err, "warning: %s: %s\n", e.Date, e.Message)
+		}
+		if p.warned == nil {
+			p.warned = map[string]bool{}
+		}
+		p.warned[e.Message] = true
 	case PluginLog:
 		if e.Level != "debug" {
 			fmt.Fprintf(p.Err, "%s: %s says: %s\n", e.Date, e.Path, e.Message)

@@ -20,7 +20,8 @@ const (
 	OutputSkipped Kind = "output_skipped" // mode ignore, and there is data
 	TaskFinished  Kind = "task_finished"
 	TaskFailed    Kind = "task_failed" // one for each problem
-	Problem       Kind = "problem"     // what stops a run, or keeps it from starting
+	TaskCancelled Kind = "task_cancelled"
+	Problem       Kind = "problem" // what stops a run, or keeps it from starting
 	Warning       Kind = "warning"
 	PluginLog     Kind = "plugin_log"
 	BatchFinished Kind = "batch_finished" // of a backfill: the run of one date has ended
@@ -40,6 +41,7 @@ type Event struct {
 	Path     string           `json:"path,omitempty"`
 	Class    string           `json:"class,omitempty"`  // delivery class
 	Reason   problem.Code     `json:"reason,omitempty"` // of a problem
+	Cause    string           `json:"cause,omitempty"`  // of a task that was cancelled: the task that failed, or wrote nothing
 	Level    string           `json:"level,omitempty"`  // of a plugin's log: debug, info, warn or error
 	Message  string           `json:"message,omitempty"`
 	Rows     *int64           `json:"rows,omitempty"`

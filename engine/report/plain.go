@@ -12,7 +12,8 @@ type Plain struct {
 	Out, Err io.Writer
 	Quiet    bool // only warnings and problems
 
-	mu sync.Mutex
+	mu     sync.Mutex
+	warned map[string]bool // of a backfill: the warnings that were told
 }
 
 // Report prints one event.
@@ -26,6 +27,8 @@ func (p *Plain) Report(e Event) {
 	switch e.Kind {
 	case Problem, TaskFailed:
 		fmt.Fprintln(p.Err, "ubunye: "+e.Message)
+	case TaskCancelled:
+		fmt.Fprintf(p.Err, "%s: %s\n", label(e), e.Message)
 	case Warning:
 		fmt.Fprintln(p.Err, "warning: "+e.Message)
 	case PluginLog:
