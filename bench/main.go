@@ -20,8 +20,10 @@ func main() {
 	rows := flag.Int("rows", 10_000_000, "rows of the large case")
 	pairs := flag.Int("pairs", 5, "pairs A B B A of each case; the large case has one for each")
 	out := flag.String("out", "docs/bench.md", "the page to write")
+	files := flag.Int("files", 12_000, "small files that are landed")
+	only := flag.String("only", "", "measure only what has this in its name, and write no page")
 	flag.Parse()
-	if err := run(*rows, *pairs, *out); err != nil {
+	if err := runAll(*rows, *pairs, *files, *out, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -32,20 +34,27 @@ type side struct {
 	prepare func(dir string) error
 	command func(dir string) *exec.Cmd
 	exit    int
+	took    func(said []byte) (time.Duration, error) // the time that counts, from what it printed; nil: all of it
 }
 
+// bench is one comparison of times, or of memory.
 type bench struct {
-	name string
-	bar  float64
-	a, b side // ubunye and its peer
+	name   string
+	bar    float64
+	a, b   side // ubunye and its peer
+	memory bool // the largest memory of all processes is compared, not the time
 }
 
 type result struct {
 	bench
-	a, b   []time.Duration
-	rssA   int64 // KiB, the largest
-	rssB   int64
-	median float64
+	a, b  []run
+	ratio float64
+}
+
+// run is one run of one side.
+type run struct {
+	took   time.Duration
+	memory int64 // bytes that were resident at most, of all its processes together
 }
 
 const (
@@ -54,7 +63,7 @@ const (
 	peer   = ".build/peer"
 )
 
-func run(rows, pairs int, out string) error {
+func runAll(rows, pairs, files int, out, only string) error {
 	work, err := filepath.Abs(".build/bench")
 	if err != nil {
 		return err
@@ -62,8 +71,9 @@ func run(rows, pairs int, out string) error {
 	if err := os.MkdirAll(work, 0o777); err != nil {
 		return err
 	}
-	large, small := filepath.Join(work, fmt.Sprintf("orders-%d.csv", rows)), filepath.Join(work, "orders-10.csv")
-	for file, n := range map[string]int{large: rows, small: 10} {
+	data := func(rows int) string { return filepath.Join(work, fmt.Sprintf("orders-%d.csv", rows)) }
+	large, small, many := data(rows), data(10), data(files)
+	for file, n := range map[string]int{large: rows, data(4 * rows): 4 * rows, small: 10, many: files} {
 		if _, err := os.Stat(file); err == nil {
 			continue
 		}
@@ -76,24 +86,34 @@ func run(rows, pairs int, out string) error {
 		return err
 	}
 	benches := []bench{
-		{fmt.Sprintf("%d CSV rows, filter and three derived columns, to zstd Parquet: whole process ÷ the same statement by DuckDB alone", rows), 1.15,
-			pipelineRun(large), side{command: func(dir string) *exec.Cmd {
+		{name: fmt.Sprintf("%d CSV rows, filter and three derived columns, to zstd Parquet: whole process ÷ the same statement by DuckDB alone", rows), bar: 1.15,
+			a: pipelineRun(large), b: side{command: func(dir string) *exec.Cmd {
 				return exec.Command(abs(peer), "copy", large, filepath.Join(dir, "out.parquet"))
 			}}},
-		{fmt.Sprintf("a trivial run, caches warm ÷ a bare program that runs the same COPY and %d fsyncs, the run's own number", syncs), 2.5,
-			pipelineRun(small), side{command: func(dir string) *exec.Cmd {
+		{name: fmt.Sprintf("a trivial run, caches warm ÷ a bare program that runs the same COPY and %d fsyncs, the run's own number", syncs), bar: 2.5,
+			a: pipelineRun(small), b: side{command: func(dir string) *exec.Cmd {
 				return exec.Command(abs(peer), "small", small, filepath.Join(dir, "out.parquet"), fmt.Sprint(syncs))
 			}}},
-		{"a refused run ÷ `ubunye version`", 1.3, refusedRun(small), side{command: func(string) *exec.Cmd { return exec.Command(abs(ubunye), "version") }}},
+		{name: "a refused run ÷ `ubunye version`", bar: 1.3, a: refusedRun(small), b: side{command: func(string) *exec.Cmd { return exec.Command(abs(ubunye), "version") }}},
+		{name: fmt.Sprintf("peak memory of all processes at %d rows ÷ at %d rows, memory limit 1 GiB", 4*rows, rows), bar: 1.2, memory: true,
+			a: limitedRun(data(4 * rows)), b: limitedRun(large)},
+		{name: fmt.Sprintf("%d small files committed and landed ÷ %d renames and two syncfs, the same names in the same folders", files, files), bar: 2,
+			a: landingRun(many, files), b: landingPeer(files)},
 	}
 	var results []result
 	for _, b := range benches {
+		if !strings.Contains(b.name, only) {
+			continue
+		}
 		r, err := measure(b, pairs, work)
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.name, err)
 		}
-		fmt.Printf("%.2f (at most %.2f)  %s\n  ubunye %v\n  peer   %v\n", r.median, r.bar, r.name, r.a, r.b)
+		fmt.Printf("%.2f (at most %.2f)  %s\n  ubunye %v\n  peer   %v\n", r.ratio, r.bar, r.name, r.a, r.b)
 		results = append(results, r)
+	}
+	if only != "" {
+		return nil
 	}
 	return os.WriteFile(out, []byte(page(results, pairs)), 0o666)
 }
@@ -183,47 +203,76 @@ func measure(b bench, pairs int, work string) (result, error) {
 			if !first {
 				s = b.b
 			}
-			took, rss, err := once(s, work)
+			one, err := once(s, work, b.memory)
 			if err != nil {
 				return r, err
 			}
 			switch {
 			case i == 0:
 			case first:
-				r.a, r.rssA = append(r.a, took), max(r.rssA, rss)
+				r.a = append(r.a, one)
 			default:
-				r.b, r.rssB = append(r.b, took), max(r.rssB, rss)
+				r.b = append(r.b, one)
 			}
 		}
 	}
-	r.median = float64(median(r.a)) / float64(median(r.b))
+	if r.ratio = float64(median(times(r.a))) / float64(median(times(r.b))); b.memory {
+		r.ratio = float64(median(memories(r.a))) / float64(median(memories(r.b)))
+	}
 	return r, nil
 }
 
-func once(s side, work string) (time.Duration, int64, error) {
+func once(s side, work string, watched bool) (run, error) {
 	dir, err := os.MkdirTemp(work, "run-")
 	if err != nil {
-		return 0, 0, err
+		return run{}, err
 	}
 	defer os.RemoveAll(dir)
 	if s.prepare != nil {
 		if err := s.prepare(dir); err != nil {
-			return 0, 0, err
+			return run{}, err
 		}
 	}
 	cmd := s.command(dir)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var said, complained bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &complained
 	begun := time.Now()
-	err = cmd.Run()
-	took := time.Since(begun)
-	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != s.exit {
-		return 0, 0, fmt.Errorf("%v: %w: %s", cmd.Args, err, said.String())
+	if err := cmd.Start(); err != nil {
+		return run{}, err
 	}
-	return took, maxRSS(cmd.ProcessState), nil
+	peak := func() int64 { return 0 }
+	if watched {
+		peak = watch(cmd.Process.Pid)
+	}
+	err = cmd.Wait()
+	one := run{took: time.Since(begun)}
+	if cmd.ProcessState.ExitCode() != s.exit {
+		return run{}, fmt.Errorf("%v: %w: %s%s", cmd.Args, err, said.String(), complained.String())
+	}
+	one.memory = max(peak(), maxRSS(cmd.ProcessState))
+	if s.took != nil {
+		if one.took, err = s.took(said.Bytes()); err != nil {
+			return run{}, fmt.Errorf("%v: %w", cmd.Args, err)
+		}
+	}
+	return one, nil
 }
 
-func median(list []time.Duration) time.Duration {
+func times(runs []run) (list []time.Duration) {
+	for _, r := range runs {
+		list = append(list, r.took)
+	}
+	return list
+}
+
+func memories(runs []run) (list []int64) {
+	for _, r := range runs {
+		list = append(list, r.memory)
+	}
+	return list
+}
+
+func median[T time.Duration | int64](list []T) T {
 	sorted := slices.Sorted(slices.Values(list))
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
@@ -234,14 +283,23 @@ func page(results []result, pairs int) string {
 	fmt.Fprintf(&b, "%s, %s, %d processors, %s.\n\n", time.Now().UTC().Format("2006-01-02"), processor(), runtime.NumCPU(), runtime.Version())
 	b.WriteString("| what | ratio | at most | ubunye: median (min–max), largest memory | peer |\n| --- | --- | --- | --- | --- |\n")
 	for _, r := range results {
-		fmt.Fprintf(&b, "| %s | %.2f | %.2f | %s | %s |\n", r.name, r.median, r.bar, times(r.a, r.rssA), times(r.b, r.rssB))
+		fmt.Fprintf(&b, "| %s | %.2f | %.2f | %s | %s |\n", r.name, r.ratio, r.bar, r.cell(r.a), r.cell(r.b))
 	}
 	return b.String()
 }
 
-func times(list []time.Duration, rss int64) string {
+func (r result) cell(runs []run) string {
+	m := memories(runs)
+	if r.memory {
+		return fmt.Sprintf("%d MiB (%d–%d)", median(m)>>20, slices.Min(m)>>20, slices.Max(m)>>20)
+	}
+	t := times(runs)
 	round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
-	return fmt.Sprintf("%v (%v–%v), %d MiB", round(median(list)), round(slices.Min(list)), round(slices.Max(list)), rss/1024)
+	return fmt.Sprintf("%v (%v–%v), %d MiB", round(median(t)), round(slices.Min(t)), round(slices.Max(t)), slices.Max(m)>>20)
+}
+
+func (r run) String() string {
+	return fmt.Sprintf("%v %dMiB", r.took.Round(10*time.Microsecond), r.memory>>20)
 }
 
 // processor is the name that the machine gives its processor.

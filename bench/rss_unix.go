@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// maxRSS is the most memory that a process had resident, in KiB.
+// maxRSS is the most memory that a process had resident, in bytes.
 func maxRSS(state *os.ProcessState) int64 {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0
 	}
 	if runtime.GOOS == "darwin" {
-		return usage.Maxrss / 1024
+		return usage.Maxrss
 	}
-	return usage.Maxrss
+	return usage.Maxrss * 1024
 }

@@ -58,8 +58,8 @@ func (e *Engine) Backfill(ctx context.Context, o Options, b Backfill) error {
 
 // PlannedDate is what a backfill would do with one date now.
 type PlannedDate struct {
-	Date  string   `json:"date"`
-	Tasks []string `json:"tasks"` // that would run; none: all are finished
+	Date  string   `json:"date"`  // the value of the variable
+	Tasks []string `json:"tasks"` // names of the tasks that would run; none: all are finished
 }
 
 // PlanBackfill tells what Backfill would do now. It changes nothing.
@@ -71,7 +71,7 @@ func (e *Engine) PlanBackfill(ctx context.Context, o Options, b Backfill) ([]Pla
 	}
 	planned := make([]PlannedDate, len(f.runs))
 	for i, d := range f.runs {
-		planned[i] = PlannedDate{Date: d.result.Date, Tasks: slices.Concat([]string{}, d.options.Tasks)}
+		planned[i] = PlannedDate{Date: d.result.Date, Tasks: append([]string{}, d.options.Tasks...)}
 	}
 	return planned, nil
 }

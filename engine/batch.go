@@ -28,6 +28,8 @@ type batch struct {
 	staged   map[string]ledger.Result         // by output
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made
+	progress progress
+	closing  chan struct{} // closed when what only staging needs is closed; nil: nobody closes it yet
 }
 
 // execute is the path of one batch, a call a step; steps 1 to 4 were done for the whole run. Whatever
@@ -42,6 +44,7 @@ func (b *batch) execute(ctx context.Context) error {
 	if len(b.targets) == 0 {
 		return b.lease.Release(context.WithoutCancel(ctx)) // every output stays as it is
 	}
+	b.closeSoon()
 	ctx = context.WithoutCancel(ctx)
 	if err := b.commit(ctx); err != nil {
 		return b.giveUp(ctx, err)
@@ -101,31 +104,18 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 
 // start starts the writers first: they load while the compute engine opens.
 func (b *batch) start(ctx context.Context) error {
-	b.writers = map[string]*writer.Session{}
-	for _, t := range b.task.Targets {
-		module, limits := b.module(t.Format)
-		s, err := b.host.Start(ctx, module, limits, b.grants(t))
-		if err != nil {
-			return &outputError{target: t, err: err}
-		}
-		b.writers[t.Name] = s
+	e := b.early.take(b.task.Name)
+	err := b.startWriters(ctx, e)
+	if err == nil {
+		err = b.makeSpill()
 	}
-	if err := b.makeSpill(); err != nil {
+	if err != nil && e == nil {
 		return err
 	}
-	session, err := b.Compute.Open(ctx, compute.Settings{
-		Memory:    b.config.Engine.Memory,
-		Share:     min(b.config.Parallel, b.plan.Width) * max(b.options.Beside, 1),
-		Threads:   b.config.Engine.Threads,
-		Spill:     b.spillFolder(b.task.Name),
-		Variables: b.variables(),
-		Rename:    b.FS.RenameNoReplace,
-	})
-	if err != nil {
-		return err
+	if opening := b.openCompute(ctx, e); err == nil {
+		err = opening
 	}
-	b.session = session
-	return nil
+	return err
 }
 
 // commit does step 8, the targets' own commits, and step 9, the one save after which the batch is this run's (I4).
@@ -193,6 +183,9 @@ func (b *batch) warn(text string) {
 
 // close gives back what the steps opened. It may be called again.
 func (b *batch) close() {
+	if b.closing != nil {
+		<-b.closing
+	}
 	for _, s := range b.writers {
 		s.Close()
 	}

@@ -22,9 +22,7 @@ func (b *batch) from(ctx context.Context, in config.Input) (compute.Input, error
 	written := b.sources[in.From.Task].Outputs[in.From.Output]
 	asked := compute.Input{Name: in.Name, Format: target.Format, Options: target.Options, Path: b.ledger.Folder(written),
 		Files: append([]string{}, written.Claims...), Encoded: true}
-	for _, c := range written.Columns {
-		asked.Columns = append(asked.Columns, compute.Column{Name: c.Name, Type: c.Type})
-	}
+	asked.Columns = computeColumns(written.Columns)
 	return asked, nil
 }
 

@@ -20,27 +20,32 @@ const module = "github.com/ubunye-io/ubunye/"
 // mayImport is the whole of what our packages may import of ours, transitively read: down only, and
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
-	"cmd/ubunye":                 {"engine", "engine/problem", "engine/report", "engine/store/fsops"},
-	"engine":                     {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
-	"engine/problem":             {},
-	"engine/report":              {"engine/problem"},
-	"engine/config":              {"engine/problem"},
-	"engine/config/gen":          {"engine/config"},
-	"engine/plan":                {"engine/config", "engine/problem"},
-	"engine/compute":             {},
-	"engine/compute/duckdb":      {"engine/compute"},
-	"engine/compute/computetest": {"engine/compute"},
-	"engine/abi":                 {},
-	"engine/writer":              {"engine/abi", "engine/problem", "engine/store/fsops", "engine/writer/internal/bundle", "engine/writer/internal/wire"},
-	"engine/ledger":              {"engine/store", "engine/store/fsops"},
-	"engine/store":               {"engine/store/fsops"},
-	"engine/store/fsops":         {},
-	"engine/store/storetest":     {"engine/store", "engine/store/fsops"},
-	"plugins/sdk":                {"engine/abi"},
-	"e2e":                        {},
-	"bench":                      {},
-	"mutants":                    {},
-	"bench/peer":                 {}, // measures against DuckDB itself
+	"cmd/ubunye":                    {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
+	"engine":                        {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"engine/problem":                {},
+	"engine/report":                 {"engine/problem"},
+	"engine/config":                 {"engine/problem"},
+	"engine/config/gen":             {"engine/config"},
+	"engine/plan":                   {"engine/config", "engine/problem"},
+	"engine/compute":                {},
+	"engine/compute/duckdb":         {"engine/compute"},
+	"engine/compute/computetest":    {"engine/compute"},
+	"engine/abi":                    {},
+	"engine/writer":                 {"engine/abi", "engine/problem", "engine/store/fsops", "engine/writer/internal/bundle", "engine/writer/internal/wire"},
+	"engine/ledger":                 {"engine/store", "engine/store/fsops"},
+	"engine/store":                  {"engine/store/fsops"},
+	"engine/store/fsops":            {},
+	"engine/store/storetest":        {"engine/store", "engine/store/fsops"},
+	"plugins/sdk":                   {"engine/abi", "plugins/sdk/internal/jsontext"},
+	"plugins/sdk/files":             {"engine/abi", "plugins/sdk", "plugins/sdk/internal/jsontext"},
+	"plugins/sdk/internal/jsontext": {},
+	"schemas":                       {},
+	"schemas/gen":                   {"engine/problem"}, // it reads the source of the others; of problem it asks the exit code of each reason
+	"schemas/schematest":            {"schemas"},
+	"e2e":                           {},
+	"bench":                         {},
+	"mutants":                       {},
+	"bench/peer":                    {}, // measures against DuckDB itself
 }
 
 // doors names, for each third-party library, the one package (and what lies below it) that may import it.
@@ -49,10 +54,15 @@ var doors = map[string]string{
 	"github.com/knadh/koanf":                "engine/config",
 	"github.com/tetratelabs/wazero":         "engine/writer",
 	"github.com/duckdb/duckdb-go":           "engine/compute/duckdb",
+	"github.com/mattn/go-runewidth":         "engine/report",
+	"golang.org/x/term":                     "cmd/ubunye",
 	"github.com/spf13/cobra":                "cmd/ubunye",
 	"github.com/spf13/pflag":                "cmd/ubunye",
 	"github.com/santhosh-tekuri/jsonschema": "engine/writer",
 }
+
+// helpers of tests, and what measures, may use any library.
+var helpers = []string{"bench/peer", "schemas/schematest"}
 
 type listed struct {
 	ImportPath string
@@ -102,7 +112,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 				continue
 			}
 			for lib, door := range doors {
-				if (imp == lib || strings.HasPrefix(imp, lib+"/")) && name != door && name != "bench/peer" && !strings.HasPrefix(name, door+"/") {
+				if (imp == lib || strings.HasPrefix(imp, lib+"/")) && name != door && !slices.Contains(helpers, name) && !strings.HasPrefix(name, door+"/") {
 					t.Errorf("%s imports %s, whose one door is %s", name, imp, door)
 				}
 			}
@@ -192,7 +202,7 @@ func TestOnlyMainExits(t *testing.T) {
 
 // isProgram tells whether a package is a small program of its own beside the product's.
 func isProgram(pkg string) bool {
-	return pkg == "engine/config/gen" || pkg == "mutants" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
+	return pkg == "engine/config/gen" || pkg == "schemas/gen" || pkg == "mutants" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
 }
 
 // Whether a run lives is judged by looking: a signal, also number 0, may reach a process that took its pid. The plugin

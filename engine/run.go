@@ -27,6 +27,7 @@ type run struct {
 	ledger  *ledger.Ledger
 	record  *ledger.Run
 	leases  []*ledger.Lease // in the order of plan.Tasks
+	early   *early
 }
 
 // Run does one start of the program: it holds the batches of all its tasks, or none, and then runs the
@@ -40,10 +41,11 @@ func (e *Engine) Run(ctx context.Context, o Options) error {
 	if err := r.openLedger(ctx); err != nil {
 		return err
 	}
+	defer func() { r.early.close() }()
 	if err := r.lease(ctx); err != nil {
 		return err
 	}
-	r.emit(report.Event{Kind: report.RunStarted, Message: r.config.Name})
+	r.emit(report.Event{Kind: report.RunStarted, Pipeline: r.config.Name})
 	r.sayWarnings()
 	problems := r.tasks()
 	r.end(ctx, ended(problems))
@@ -106,6 +108,7 @@ func (r *run) lease(ctx context.Context) error {
 	if err := r.ledger.TargetRefusal(ctx, r.targets()); err != nil {
 		return r.explain(told(ctx, err), "")
 	}
+	r.early = r.openEarly(ctx)
 	record, err := r.ledger.Begin(ctx, r.info())
 	if err != nil {
 		return r.explain(told(ctx, err), "")

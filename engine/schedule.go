@@ -157,7 +157,9 @@ func (r *run) task(ctx context.Context, t plan.Task, lease *ledger.Lease, source
 	started := r.Now()
 	r.emit(report.Event{Kind: report.TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
 	b := &batch{run: r, task: t, lease: lease, sources: sources}
+	stop := b.tellProgress(started)
 	err := b.execute(ctx)
+	stop()
 	took := r.Now().Sub(started).Seconds()
 	if err == nil {
 		r.emit(report.Event{Kind: report.TaskFinished, Task: t.Name, Batch: batchText(t.Batch), Duration: took})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -29,7 +30,7 @@ func (b *batch) ask(ctx context.Context) error {
 	b.step("ask")
 	var problems problem.List
 	for _, t := range b.task.Targets {
-		answer, err := b.writers[t.Name].Plan(ctx, abi.PlanRequest{Output: abiOutput(t), Epoch: b.lease.Epoch(), Time: b.Now()})
+		answer, err := b.writers[t.Name].Plan(ctx, abi.PlanRequest{Output: abiOutput(t), Epoch: b.lease.Epoch(), Time: b.now()})
 		if err != nil {
 			return &outputError{target: t, err: err}
 		}
@@ -117,6 +118,7 @@ func (b *batch) read(ctx context.Context) error {
 			return err
 		}
 		b.pinned[in.Name] = files
+		b.progress.listed(files)
 		inputs[in.Name] = fingerprint(files)
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
@@ -197,11 +199,13 @@ func (b *batch) stage(ctx context.Context) error {
 	}
 	b.staged = map[string]ledger.Result{}
 	for _, t := range b.targets {
+		b.progress.stages(b.lease.Staging(t.Name))
 		result, err := b.stageOne(ctx, t)
 		if err != nil {
 			return &outputError{target: t, err: err}
 		}
 		b.staged[t.Name] = result
+		b.progress.hasStaged(result)
 	}
 	return nil
 }
@@ -217,7 +221,7 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	for i, c := range schema {
 		columns[i] = abi.Column{Name: c.Name, Type: c.Type}
 	}
-	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: abiOutput(t), Relation: t.From, Schema: columns, Epoch: b.lease.Epoch(), Time: b.Now()})
+	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: abiOutput(t), Relation: t.From, Schema: columns, Epoch: b.lease.Epoch(), Time: b.now()})
 	if err != nil {
 		return ledger.Result{}, err
 	}
@@ -259,14 +263,18 @@ func reportedSize(size int64, ok bool) string {
 // stagedSuffix ends the name of every file that is staged; without it, it is the final name.
 const stagedSuffix = ".staged"
 
+// now is the time that a writer is told.
+func (b *batch) now() string { return b.Now().UTC().Format(time.RFC3339Nano) }
+
 func (b *batch) step(name string) {
+	b.progress.begin(name)
 	b.emit(report.Event{Kind: report.StepStarted, Task: b.task.Name, Batch: batchText(b.task.Batch), Step: name})
 }
 
 // variables are those that SQL may name.
-func (b *batch) variables() []compute.Variable {
+func (r *run) variables() []compute.Variable {
 	var all []compute.Variable
-	for _, v := range b.config.Variables {
+	for _, v := range r.config.Variables {
 		if v.Set {
 			all = append(all, compute.Variable{Name: v.Name, Type: v.SQLType, Value: v.Value})
 		}

@@ -4,6 +4,9 @@
 //	peer make CSV ROWS          writes the data
 //	peer copy CSV FILE          the statement of the large case, as one COPY
 //	peer small CSV FILE SYNCS   the statement of the trivial case, and SYNCS times a file written and synced
+//	peer folders DIR N          makes the folders of N partitions
+//	peer stage DIR N            writes a small file into each
+//	peer land DIR DIR           renames them into folders of the other, between two syncfs; prints the nanoseconds
 package main
 
 import (
@@ -30,7 +33,20 @@ FROM read_csv('%s', ` + columns + `) WHERE qty > 1`
 
 func run(args []string) error {
 	if len(args) < 3 {
-		return fmt.Errorf("want make CSV ROWS, copy CSV FILE or small CSV FILE SYNCS")
+		return fmt.Errorf("want make CSV ROWS, copy CSV FILE, small CSV FILE SYNCS, folders DIR N, stage DIR N or land DIR DIR")
+	}
+	switch args[0] {
+	case "folders", "stage":
+		n, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		if args[0] == "stage" {
+			return stage(args[1], n)
+		}
+		return folders(args[1], n)
+	case "land":
+		return land(args[1], args[2])
 	}
 	db, err := sql.Open("duckdb", "")
 	if err != nil {

@@ -78,6 +78,8 @@ func (a *app) backfillCommand() *cobra.Command {
 			case asJSON && quiet:
 				return usage("--json and --quiet contradict each other", "write one of them")
 			}
+			a.running = !dryRun
+			a.chooseReporter(asJSON, quiet)
 			rerun.apply(&o)
 			b := engine.Backfill{Range: dates.Range, Parallel: parallel, Start: a.startRun(parallel)}
 			switch {
@@ -88,9 +90,6 @@ func (a *app) backfillCommand() *cobra.Command {
 			}
 			if dryRun {
 				return a.printBackfill(cmd, e, o, b, asJSON)
-			}
-			if a.reporter = (&report.Plain{Out: a.stdout, Err: a.stderr, Quiet: quiet}); asJSON {
-				a.reporter = &report.JSON{Out: a.stdout}
 			}
 			return e.Backfill(cmd.Context(), o, b)
 		})

@@ -52,6 +52,7 @@ func (a *app) pipelineCommand(use, short string, flags func(*cobra.Command), do 
 	if flags != nil {
 		flags(cmd)
 	}
+	completePipeline(cmd, &f.file)
 	return cmd
 }
 

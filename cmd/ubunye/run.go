@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ubunye-io/ubunye/engine"
-	"github.com/ubunye-io/ubunye/engine/report"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -24,12 +23,8 @@ func (a *app) runCommand() *cobra.Command {
 	}
 	cmd := a.pipelineCommand("run -c FILE", "Run a pipeline: each of its batches lands once", flags,
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
-			switch {
-			case asJSON:
-				a.reporter = &report.JSON{Out: a.stdout}
-			case quiet:
-				a.reporter = &report.Plain{Out: a.stdout, Err: a.stderr, Quiet: true}
-			}
+			a.chooseReporter(asJSON, quiet)
+			e.Every = a.every
 			rerun.apply(&o)
 			if cmd.Flags().Changed("parallel") {
 				o.Settings["parallel"] = parallel

@@ -168,7 +168,9 @@ func (w *work) land(ctx context.Context) error {
 		if err := errors.Join(err, err2); err != nil {
 			return err
 		}
-		found = found || staged || landed
+		if found = staged || landed; found {
+			break // one is enough; landOne looks for each of the others
+		}
 	}
 	if err := w.trusted(found, t); err != nil {
 		return err

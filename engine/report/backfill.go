@@ -13,7 +13,7 @@ type Outcome string
 
 // The outcomes.
 const (
-	OutcomeLanded    Outcome = "landed"
+	OutcomeLanded    Outcome = "landed"    // all its outputs have landed
 	OutcomeSkipped   Outcome = "skipped"   // it was finished before, or there was nothing to write
 	OutcomeFailed    Outcome = "failed"    // also in part
 	OutcomeRefused   Outcome = "refused"   // before it read or wrote anything
@@ -27,34 +27,34 @@ func Outcomes() []Outcome {
 
 // Backfill is what became of every date of a range.
 type Backfill struct {
-	Pipeline string          `json:"pipeline"`
-	Variable string          `json:"variable"` // that the dates are values of
-	Every    string          `json:"every"`
-	Counts   map[Outcome]int `json:"counts"` // of dates; every outcome has one
-	Rows     int64           `json:"rows"`   // that landed
-	Dates    []Date          `json:"dates"`  // in their order
+	Pipeline string          `json:"pipeline"` // name of the pipeline
+	Variable string          `json:"variable"` // the variable that the dates are values of
+	Every    string          `json:"every"`    // the step between two dates: hour, day, week or month
+	Counts   map[Outcome]int `json:"counts"`   // how many dates ended so; every outcome is there
+	Rows     int64           `json:"rows"`     // rows that landed
+	Dates    []Date          `json:"dates"`    // every date of the range, in order
 }
 
 // Date is what became of one date.
 type Date struct {
-	Date     string       `json:"date"`
-	Outcome  Outcome      `json:"outcome"`
-	Run      string       `json:"run,omitempty"`      // its run, if it came as far as to have one
-	Rows     int64        `json:"rows"`               // that landed
-	Duration float64      `json:"duration,omitempty"` // seconds
-	Reason   problem.Code `json:"reason,omitempty"`   // of its first problem
+	Date     string       `json:"date"`               // the value of the variable
+	Outcome  Outcome      `json:"outcome"`            // how its run ended
+	Run      string       `json:"run,omitempty"`      // id of its run, if it came as far as to have one
+	Rows     int64        `json:"rows"`               // rows that landed
+	Duration float64      `json:"duration,omitempty"` // seconds since its run was started
+	Reason   problem.Code `json:"reason,omitempty"`   // what kind of problem its first one is
 }
 
 // backfill prints what a backfill tells: a line a date, whatever its run has to say besides, and the whole at the end.
 func (p *Plain) backfill(e Event) {
 	switch e.Kind {
 	case Problem, TaskFailed:
-		fmt.Fprintf(p.Err, "ubunye: %s: %s\n", e.Date, e.Message)
+		fmt.Fprintf(p.Err, "%s %s: %s\n", p.paint(red, "ubunye:"), e.Date, e.Message)
 	case TaskCancelled:
 		fmt.Fprintf(p.Err, "%s: %s: %s\n", e.Date, e.Task, e.Message)
 	case Warning:
 		if !p.warned[e.Message] { // what is so for every date is told once
-			fmt.Fprintf(p.Err, "warning: %s: %s\n", e.Date, e.Message)
+			fmt.Fprintf(p.Err, "%s %s: %s\n", p.paint(yellow, "warning:"), e.Date, e.Message)
 		}
 		if p.warned == nil {
 			p.warned = map[string]bool{}
@@ -62,7 +62,7 @@ func (p *Plain) backfill(e Event) {
 		p.warned[e.Message] = true
 	case PluginLog:
 		if e.Level != "debug" {
-			fmt.Fprintf(p.Err, "%s: %s says: %s\n", e.Date, e.Path, e.Message)
+			fmt.Fprintf(p.Err, "%s: %s says: %s\n", e.Date, e.Plugin, e.Message)
 		}
 	case BatchFinished:
 		if !p.Quiet {

@@ -88,14 +88,14 @@ func TestMisbehavingGoModule(t *testing.T) {
 	}
 }
 
-// A module sees no arguments, no environment, no file, no clock but a made-up one, and does not sleep.
+// A module sees no arguments, nothing in its environment but a limit for its own memory, no file, no clock but a made-up one, and does not sleep.
 func TestModuleSeesNothing(t *testing.T) {
 	s := start(t, newHost(t, writer.Config{}), goguestModule(t), writer.Limits{}, writer.Grants{})
 	plan, err := s.Plan(t.Context(), doing("look"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "args 0, environment 0, file false, folder false, clock 2022, slept true"; plan.Will != want {
+	if want := "args 0, environment [GOMEMLIMIT=201326592], file false, folder false, clock 2022, slept true"; plan.Will != want {
 		t.Fatalf("got  %s\nwant %s", plan.Will, want)
 	}
 }

@@ -194,7 +194,7 @@ func openFiles(t *testing.T) int {
 
 // A program that answers with other than frames, or with frames out of turn, is an error and no more.
 func TestChildThatTalksNonsense(t *testing.T) {
-	ready := "\x1a\x00\x00\x00r" + `{"protocol":1,"abi":1}    `
+	ready := "\x1a\x00\x00\x00r" + `{"protocol":2,"abi":1}    ` + "\x00\x00\x00\x00b"
 	for name, c := range map[string]struct {
 		says string
 		kind writer.Kind

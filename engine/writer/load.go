@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,7 +35,6 @@ func (s *Session) load() *Error {
 		e.Call = callLoad
 		return e
 	}
-	s.baseline = proc.resident()
 	var ready wire.ReadyAnswer
 	if err := json.Unmarshal(data, &ready); err != nil || ready.Protocol != wire.Protocol || ready.ABI != abi.Version {
 		return &Error{Call: callLoad, Kind: Incompatible, Message: fmt.Sprintf(
@@ -50,6 +50,23 @@ func (s *Session) load() *Error {
 	if uncached != nil {
 		s.log(abi.LevelWarn, "the compiled module could not be kept, so the next start compiles it again: "+line(uncached.Error()))
 	}
+	return s.initialize()
+}
+
+// initialize runs the module's first code, once the session has begun.
+func (s *Session) initialize() *Error {
+	select {
+	case <-s.begin:
+	case <-s.ctx.Done():
+		cause := context.Cause(s.ctx)
+		return &Error{Call: callLoad, Kind: Cancelled, Message: cause.Error(), Err: cause}
+	}
+	_, e := s.converse(s.ctx, callLoad, s.limits.Load, nil, wire.Begun, func() error { return s.conn.Write(wire.Begin) })
+	if e != nil {
+		e.Call = callLoad
+		return e
+	}
+	s.baseline = s.proc.resident()
 	return nil
 }
 
@@ -59,7 +76,7 @@ func (s *Session) contents() (wasm []byte, digest string, e *Error) {
 		return readModule(s.module)
 	}
 	m, _, _ := s.host.index.Writer(s.module.Name) // Start has seen it
-	wasm, err := bundle.Unpack(s.host.files, m.Blob)
+	wasm, err := bundle.Contents(s.host.files, m.Blob)
 	if err != nil {
 		return nil, "", &Error{Call: callLoad, Kind: Missing, Message: err.Error(), Err: err}
 	}

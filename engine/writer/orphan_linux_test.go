@@ -101,6 +101,12 @@ func TestChildDiesWithItsStdin(t *testing.T) {
 	if kind, payload, err := conn.Read(); err != nil || kind != wire.Ready {
 		t.Fatalf("%q %s, %v", kind, payload, err)
 	}
+	if err := conn.Write(wire.Begin); err != nil {
+		t.Fatal(err)
+	}
+	if kind, payload, err := conn.Read(); err != nil || kind != wire.Begun {
+		t.Fatalf("%q %s, %v", kind, payload, err)
+	}
 	if err := conn.Write(wire.Call, []byte(abi.CallPlan), []byte{0}); err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,7 @@ type Session struct {
 	grants Grants
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	begin  chan struct{} // closed by Begin
 	loaded chan struct{} // closed when loading has ended
 	proc   *process      // set before loaded is closed; nil: it could not be started
 	conn   *wire.Conn
@@ -44,10 +45,20 @@ type Session struct {
 	dead *Error // why the session is of no more use
 }
 
-// Start begins a session and returns at once: its process starts and loads the module meanwhile, and what
-// goes wrong there is the error of the first call. The session ends with ctx. It must be closed.
+// Start is Prepare and Begin.
 func (h *Host) Start(ctx context.Context, m Module, l Limits, g Grants) (*Session, error) {
-	s := &Session{host: h, module: m, limits: l.withDefaults(), grants: g, loaded: make(chan struct{})}
+	s, err := h.Prepare(ctx, m, l)
+	if err == nil {
+		s.Begin(g)
+	}
+	return s, err
+}
+
+// Prepare makes a session and returns at once: its process starts and compiles the module meanwhile, and what
+// goes wrong there is the error of the first call. No code of the module runs before Begin, which must come before any
+// call. The session ends with ctx. It must be closed.
+func (h *Host) Prepare(ctx context.Context, m Module, l Limits) (*Session, error) {
+	s := &Session{host: h, module: m, limits: l.withDefaults(), begin: make(chan struct{}), loaded: make(chan struct{})}
 	if m.Path == "" {
 		if _, _, ok := h.index.Writer(m.Name); !ok {
 			return nil, noBuiltin(m)
@@ -62,6 +73,12 @@ func (h *Host) Start(ctx context.Context, m Module, l Limits, g Grants) (*Sessio
 		}
 	}()
 	return s, nil
+}
+
+// Begin lets the module begin: it is initialised. It is to be called once.
+func (s *Session) Begin(g Grants) {
+	s.grants = g
+	close(s.begin)
 }
 
 // errClosed is why the calls of a closed session end.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/writer"
@@ -132,7 +131,7 @@ func parquetOutput() abi.Output {
 }
 
 func stageRequest() abi.StageRequest {
-	return abi.StageRequest{Output: parquetOutput(), Relation: "clean", Epoch: 3, Time: time.Unix(1_900_000_000, 0).UTC(),
+	return abi.StageRequest{Output: parquetOutput(), Relation: "clean", Epoch: 3, Time: "2030-03-17T17:46:40Z",
 		Schema: []abi.Column{{Name: "id", Type: "BIGINT"}, {Name: "dt", Type: "DATE"}}}
 }
 

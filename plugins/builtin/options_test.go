@@ -58,7 +58,7 @@ func TestOptionsSchemaAgreesWithPlan(t *testing.T) {
 	}
 }
 
-func compile(t *testing.T, options json.RawMessage) *jsonschema.Schema {
+func compile(t *testing.T, options abi.JSON) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(options)))
 	if err != nil {

@@ -2,7 +2,7 @@
 package csv
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
@@ -37,8 +37,8 @@ func Writer() files.Format {
 
 // check finds signs that cannot be told apart.
 func check(all map[string]string) (problems []abi.Problem) {
-	say := func(name, format string, args ...any) {
-		problems = append(problems, abi.Problem{Field: "options." + name, Message: fmt.Sprintf(format, args...), Hint: "choose signs that differ"})
+	say := func(name, message string) {
+		problems = append(problems, abi.Problem{Field: "options." + name, Message: message, Hint: "choose signs that differ"})
 	}
 	delimiter, quote, null := all["delimiter"], all["quote"], all["null"]
 	escape, given := all["escape"]
@@ -46,13 +46,13 @@ func check(all map[string]string) (problems []abi.Problem) {
 		escape = quote
 	}
 	if quote == delimiter {
-		say("quote", "the quote is the delimiter, %q", quote)
+		say("quote", "the quote is the delimiter, "+strconv.Quote(quote))
 	}
 	if given && escape == delimiter {
-		say("escape", "the escape is the delimiter, %q", escape)
+		say("escape", "the escape is the delimiter, "+strconv.Quote(escape))
 	}
 	if strings.ContainsAny(null, delimiter+quote+escape) {
-		say("null", "%q holds the delimiter, the quote or the escape", null)
+		say("null", strconv.Quote(null)+" holds the delimiter, the quote or the escape")
 	}
 	return problems
 }

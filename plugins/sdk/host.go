@@ -1,11 +1,11 @@
 package sdk
 
 import (
-	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/plugins/sdk/internal/jsontext"
 )
 
 // transport is the import table: what a module's Host is made of. Its errors are *abi.Failure.
@@ -19,43 +19,40 @@ type transport interface {
 // remote is a Host over a transport.
 type remote struct{ t transport }
 
-func ask[A any](r remote, op abi.Operation, request any) (answer A, err error) {
-	data, err := json.Marshal(request)
+// ask has the engine do one operation.
+func ask[A any](r remote, op abi.Operation, request func(*jsontext.Encoder), read func(*jsontext.Decoder) A) (answer A, err error) {
+	data, err := r.t.call(op, jsontext.Encode(request))
 	if err != nil {
 		return answer, err
 	}
-	data, err = r.t.call(op, data)
-	if err != nil {
-		return answer, err
-	}
-	if err = json.Unmarshal(data, &answer); err != nil {
-		return answer, fmt.Errorf("%s: the answer cannot be read: %w", op, err)
+	if err = jsontext.Decode(data, func(d *jsontext.Decoder) { answer = read(d) }); err != nil {
+		return answer, errors.New(string(op) + ": the answer cannot be read: " + err.Error())
 	}
 	return answer, nil
 }
 
 func (r remote) Schema(relation string) ([]abi.Column, error) {
-	a, err := ask[abi.SchemaAnswer](r, abi.OpSchema, abi.SchemaRequest{Relation: relation})
+	a, err := ask(r, abi.OpSchema, encodeSchemaRequest(abi.SchemaRequest{Relation: relation}), decodeSchemaAnswer)
 	return a.Columns, err
 }
 
 func (r remote) Count(relation string) (int64, error) {
-	a, err := ask[abi.CountAnswer](r, abi.OpCount, abi.CountRequest{Relation: relation})
+	a, err := ask(r, abi.OpCount, encodeCountRequest(abi.CountRequest{Relation: relation}), decodeCountAnswer)
 	return a.Rows, err
 }
 
 func (r remote) Encode(req abi.EncodeRequest) ([]abi.StagedFile, error) {
-	a, err := ask[abi.EncodeAnswer](r, abi.OpEncode, req)
+	a, err := ask(r, abi.OpEncode, encodeEncodeRequest(req), decodeEncodeAnswer)
 	return a.Files, err
 }
 
 func (r remote) Derive(req abi.DeriveRequest) (string, error) {
-	a, err := ask[abi.DeriveAnswer](r, abi.OpDerive, req)
+	a, err := ask(r, abi.OpDerive, encodeDeriveRequest(req), decodeDeriveAnswer)
 	return a.Relation, err
 }
 
 func (r remote) Rows(req abi.RowsRequest) (*Rows, error) {
-	a, err := ask[abi.RowsAnswer](r, abi.OpRows, req)
+	a, err := ask(r, abi.OpRows, encodeRowsRequest(req), decodeRowsAnswer)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +61,7 @@ func (r remote) Rows(req abi.RowsRequest) (*Rows, error) {
 }
 
 func (r remote) CreateFile(req abi.FileCreateRequest) (File, error) {
-	a, err := ask[abi.FileCreateAnswer](r, abi.OpFileCreate, req)
+	a, err := ask(r, abi.OpFileCreate, encodeFileCreateRequest(req), decodeFileCreateAnswer)
 	if err != nil {
 		return nil, err
 	}
@@ -112,5 +109,5 @@ func (f *file) Write(p []byte) (n int, err error) {
 }
 
 func (f *file) Close() (abi.FileCloseAnswer, error) {
-	return ask[abi.FileCloseAnswer](f.r, abi.OpFileClose, abi.FileCloseRequest{File: f.number})
+	return ask(f.r, abi.OpFileClose, encodeFileCloseRequest(abi.FileCloseRequest{File: f.number}), decodeFileCloseAnswer)
 }

@@ -3,7 +3,7 @@ package sdk
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
+	"strconv"
 )
 
 // What Arrow's Message.fbs and Schema.fbs number.
@@ -37,7 +37,7 @@ func open(message []byte, header int) (f *flat, table int, body []byte, err erro
 	got := f.byteField(root, 1)
 	table = f.child(root, 2)
 	if f.bad || got != header || table == 0 {
-		return nil, 0, nil, badMessage(fmt.Sprintf("an Arrow message of kind %d where %d was due", got, header))
+		return nil, 0, nil, badMessage("an Arrow message of kind " + strconv.Itoa(got) + " where " + strconv.Itoa(header) + " was due")
 	}
 	return f, table, body, nil
 }
@@ -60,7 +60,7 @@ func readSchema(message []byte) ([]Field, error) {
 			return nil, badMessage("a damaged schema")
 		}
 		if what != "" {
-			return nil, fmt.Errorf("column %s: %s cannot be read here: leave it out, or cast it to text in a step", fields[i].Name, what)
+			return nil, errors.New("column " + fields[i].Name + ": " + what + " cannot be read here: leave it out, or cast it to text in a step")
 		}
 	}
 	if f.bad {

@@ -3,7 +3,6 @@ package sdk
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 )
@@ -169,4 +168,4 @@ func (f Field) width() int {
 	return 0
 }
 
-func badMessage(what string) error { return fmt.Errorf("the rows cannot be read: %s", what) }
+func badMessage(what string) error { return errors.New("the rows cannot be read: " + what) }

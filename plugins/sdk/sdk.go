@@ -11,12 +11,12 @@
 package sdk
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/plugins/sdk/internal/jsontext"
 )
 
 // Writer decides what lands and how. An error that is, or wraps, an *abi.Failure reaches the person
@@ -63,41 +63,49 @@ const codeError = "error"
 
 // call runs one call. The answer is JSON of the call's answer, or of a Failure when failed.
 func (m module) call(call abi.Call, request []byte, h Host) (answer []byte, failed bool) {
-	v, err := m.dispatch(call, request, h)
+	message, err := m.dispatch(call, request, h)
 	if err == nil {
-		answer, err = json.Marshal(v)
+		return jsontext.Encode(message), false
 	}
-	if err == nil {
-		return answer, false
-	}
-	var f *abi.Failure
-	if !errors.As(err, &f) {
+	f, ok := errors.AsType[*abi.Failure](err)
+	if !ok {
 		f = &abi.Failure{Code: codeError, Message: err.Error()}
 	}
-	answer, _ = json.Marshal(f) // strings and a bool always marshal
-	return answer, true
+	return jsontext.Encode(encodeFailure(*f)), true
 }
 
-func (m module) dispatch(call abi.Call, request []byte, h Host) (any, error) {
+func (m module) dispatch(call abi.Call, request []byte, h Host) (answer func(*jsontext.Encoder), err error) {
 	switch call {
 	case abi.CallDescribe:
-		return m.describe(), nil
+		return encodeDescribeAnswer(m.describe()), nil
 	case abi.CallPlan:
 		var req abi.PlanRequest
-		w, err := m.decode(request, &req, &req.Writer)
+		if err := jsontext.Decode(request, func(d *jsontext.Decoder) { req = decodePlanRequest(d) }); err != nil {
+			return nil, unreadable(err)
+		}
+		w, err := m.writer(req.Writer)
 		if err != nil {
 			return nil, err
 		}
-		return w.Plan(req)
+		a, err := w.Plan(req)
+		return encodePlanAnswer(a), err
 	case abi.CallStage:
 		var req abi.StageRequest
-		w, err := m.decode(request, &req, &req.Writer)
+		if err := jsontext.Decode(request, func(d *jsontext.Decoder) { req = decodeStageRequest(d) }); err != nil {
+			return nil, unreadable(err)
+		}
+		w, err := m.writer(req.Writer)
 		if err != nil {
 			return nil, err
 		}
-		return w.Stage(h, req)
+		a, err := w.Stage(h, req)
+		return encodeStageAnswer(a), err
 	}
-	return nil, fmt.Errorf("the call %s is not known", call)
+	return nil, errors.New("the call " + string(call) + " is not known")
+}
+
+func unreadable(err error) error {
+	return errors.New("the request cannot be read: " + err.Error())
 }
 
 func (m module) describe() abi.DescribeAnswer {
@@ -110,15 +118,12 @@ func (m module) describe() abi.DescribeAnswer {
 	return a
 }
 
-// decode reads a request and finds the writer that it names.
-func (m module) decode(request []byte, req any, name *string) (Writer, error) {
-	if err := json.Unmarshal(request, req); err != nil {
-		return nil, fmt.Errorf("the request cannot be read: %w", err)
-	}
+// writer finds the writer that a request names.
+func (m module) writer(name string) (Writer, error) {
 	for _, w := range m.writers {
-		if w.Describe().Name == *name {
+		if w.Describe().Name == name {
 			return w, nil
 		}
 	}
-	return nil, fmt.Errorf("there is no writer %q in this module", *name)
+	return nil, errors.New("there is no writer " + strconv.Quote(name) + " in this module")
 }

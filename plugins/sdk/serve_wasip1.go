@@ -1,12 +1,11 @@
 package sdk
 
 import (
-	"encoding/json"
 	"io"
-	"runtime/debug"
 	"unsafe"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/plugins/sdk/internal/jsontext"
 )
 
 // served is the module that the exports answer for: exports are functions without a receiver, so there
@@ -30,24 +29,12 @@ func exportStage() int32 { return answer(abi.CallStage) }
 
 func answer(call abi.Call) int32 {
 	request := read(importRequest)
-	limitMemory(request)
 	data, failed := served.call(call, request, remote{imports{}})
 	importRespond(unsafe.Pointer(unsafe.SliceData(data)), uint32(len(data)))
 	if failed {
 		return 1
 	}
 	return 0
-}
-
-// limitMemory has the collector work harder before the engine's limit is met: a module that is refused
-// memory dies.
-func limitMemory(request []byte) {
-	var r struct {
-		Memory int64 `json:"memory"`
-	}
-	if json.Unmarshal(request, &r) == nil && r.Memory > 0 {
-		debug.SetMemoryLimit(r.Memory / 4 * 3)
-	}
 }
 
 //go:wasmimport ubunye request
@@ -130,9 +117,9 @@ func (imports) log(level abi.Level, text string) {
 
 // failure is why the last operation did not happen.
 func failure() error {
-	f := &abi.Failure{}
-	if err := json.Unmarshal(read(importResult), f); err != nil {
+	var f abi.Failure
+	if jsontext.Decode(read(importResult), func(d *jsontext.Decoder) { f = decodeFailure(d) }) != nil {
 		return &abi.Failure{Code: abi.CodeFailed, Message: "the engine gave a reason that cannot be read"}
 	}
-	return f
+	return &f
 }

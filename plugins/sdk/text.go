@@ -1,11 +1,9 @@
 package sdk
 
 import (
-	"encoding/hex"
 	"math"
 	"math/bits"
 	"strconv"
-	"time"
 )
 
 // AppendText appends a value as SQL writes it: 1.50, true, 2026-01-31, 2026-01-31 05:06:07.5 (+00 follows if it is
@@ -29,27 +27,96 @@ func (c *Column) AppendText(to []byte, row int) []byte {
 	case Text:
 		return append(to, c.Bytes(row)...)
 	case Binary:
-		return hex.AppendEncode(to, c.Bytes(row))
+		for _, b := range c.Bytes(row) {
+			const hex = "0123456789abcdef"
+			to = append(to, hex[b>>4], hex[b&15])
+		}
+		return to
 	case Date:
-		return time.Unix(c.Int(row)*86400, 0).UTC().AppendFormat(to, time.DateOnly)
+		return appendDate(to, c.Int(row))
 	case Time:
-		return c.moment(row).AppendFormat(to, "15:04:05.999999999")
+		_, clock := c.moment(row)
+		return c.appendClock(to, clock)
 	}
-	to = c.moment(row).AppendFormat(to, "2006-01-02 15:04:05.999999999")
+	days, clock := c.moment(row)
+	to = append(appendDate(to, days), ' ')
+	to = c.appendClock(to, clock)
 	if c.Zone != "" {
 		to = append(to, "+00"...)
 	}
 	return to
 }
 
-// moment gives a value of kind Time or Timestamp.
-func (c *Column) moment(row int) time.Time {
-	unit, nanos := int64(1), int64(time.Second)
-	for range c.Digits {
-		unit, nanos = unit*10, nanos/10
+// moment gives a value of kind Time or Timestamp as days since 1970-01-01, and units since midnight.
+func (c *Column) moment(row int) (days, clock int64) {
+	day := 86400 * c.unit()
+	days, clock = c.Int(row)/day, c.Int(row)%day
+	if clock < 0 {
+		days, clock = days-1, clock+day
 	}
-	v := c.Int(row)
-	return time.Unix(v/unit, v%unit*nanos).UTC()
+	return days, clock
+}
+
+// unit is how many units a second has.
+func (c *Column) unit() int64 {
+	unit := int64(1)
+	for range c.Digits {
+		unit *= 10
+	}
+	return unit
+}
+
+// appendDate writes a day of the Gregorian calendar, also before it began. Years are counted from March, so that the
+// day that some years have more is their last.
+func appendDate(to []byte, days int64) []byte {
+	const era = 146097 // days in 400 years
+	days += 719468     // since 0000-03-01
+	eras := days / era
+	if days < 0 {
+		eras = (days - era + 1) / era
+	}
+	day := days - eras*era
+	year := (day - day/1460 + day/36524 - day/(era-1)) / 365
+	day -= 365*year + year/4 - year/100
+	month := (5*day + 2) / 153
+	day -= (153*month+2)/5 - 1
+	year += 400 * eras
+	if month += 3; month > 12 {
+		month, year = month-12, year+1
+	}
+	if year < 0 {
+		to, year = append(to, '-'), -year
+	}
+	to = append(appendPadded(to, year, 4), '-')
+	to = append(appendPadded(to, month, 2), '-')
+	return appendPadded(to, day, 2)
+}
+
+// appendClock writes a time of day, without the zeros that end its fraction.
+func (c *Column) appendClock(to []byte, clock int64) []byte {
+	unit := c.unit()
+	seconds, fraction := clock/unit, clock%unit
+	to = append(appendPadded(to, seconds/3600, 2), ':')
+	to = append(appendPadded(to, seconds/60%60, 2), ':')
+	to = appendPadded(to, seconds%60, 2)
+	if fraction == 0 {
+		return to
+	}
+	to = appendPadded(append(to, '.'), fraction, c.Digits)
+	for to[len(to)-1] == '0' {
+		to = to[:len(to)-1]
+	}
+	return to
+}
+
+// appendPadded writes a number that is not negative with at least so many digits.
+func appendPadded(to []byte, n int64, digits int) []byte {
+	for least := int64(10); digits > 1; digits, least = digits-1, least*10 {
+		if n < least {
+			to = append(to, '0')
+		}
+	}
+	return strconv.AppendInt(to, n, 10)
 }
 
 // appendFloat writes no exponent where people would not, as JSON does (ECMA-262).

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -27,7 +26,7 @@ func (fixedWidth) Describe() abi.Description {
 	return abi.Description{
 		Name: "fixedwidth", Version: "1", Doc: "Text files of fixed width, a line a row",
 		Modes:        []abi.Mode{{Name: "append", Class: abi.ClassClaims}},
-		Options:      json.RawMessage(options),
+		Options:      abi.JSON(options),
 		Capabilities: []abi.Capability{abi.CapRelation, abi.CapFiles},
 	}
 }

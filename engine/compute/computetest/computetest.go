@@ -43,6 +43,7 @@ func Run(t *testing.T, h Harness) {
 		{"CSVHeaderMistakes", csvHeaderMistakes},
 		{"CSVValueMistakes", csvValueMistakes},
 		{"CSVLineMistakes", csvLineMistakes},
+		{"CSVUnusualTexts", csvUnusualTexts},
 		{"JSONValues", jsonValues},
 		{"JSONNested", jsonNested},
 		{"JSONInferredTypes", jsonInferredTypes},

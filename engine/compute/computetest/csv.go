@@ -293,3 +293,40 @@ func inputBadOptions(t *testing.T, f *fixture) {
 	_, _, err := f.ses.Input(t.Context(), compute.Input{Name: "RAW", Format: "csv", Path: p})
 	f.wantError(err, compute.Error{Kind: compute.QueryInvalid, Message: "taken"})
 }
+
+// Each value of a declared column is read as just what it says, or refused; which way it is written in does not matter.
+func csvUnusualTexts(t *testing.T, f *fixture) {
+	for i, c := range []struct{ typ, read, refused string }{
+		{"bigint", `007=7;+1=1;" 1"=1;"1"=1;-0=0;1.0=1;9007199254740993=9007199254740993;9223372036854775807=9223372036854775807;-9223372036854775808=-9223372036854775808;=NULL`,
+			`9223372036854775808;1_000;1e3;1.5;0x10;é`},
+		{"utinyint", `255=255;"0"=0;00=0`, `256;-1;1e2`},
+		{"decimal(5,2)", `1=1.00;1.5=1.50;1.50=1.50;1.500=1.50;"-0.01"=-0.01;999.99=999.99;.5=0.50;-0.00=0.00`, `1.005;1000.00;1e2;1_0`},
+		{"double", `0.1=0.1;4.35=4.35;-0=-0.0;1e300=1e+300;007=7.0;9007199254740992=9007199254740992.0;.5=0.5`, `1_000;0x10;1.5.5`},
+		{"date", `2024-02-29=2024-02-29;"2024-2-3"=2024-02-03;2024-01-31 00:00:00=2024-01-31`, `2023-02-29;2024-13-01;2024/01/01;2024-01-31 00:00:01;infinity`},
+		{"timestamp", `2024-02-29 23:59:59=2024-02-29 23:59:59;2024-02-29T23:59:59=2024-02-29 23:59:59;1969-12-31 23:59:59=1969-12-31 23:59:59;2024-2-3=2024-02-03 00:00:00`,
+			`2024-02-29 24:00:01;2024-02-29 23:59:59+01;2023-02-29 00:00:00`},
+	} {
+		// In a file of their own, and each many times: more rows than one vector.
+		for j, pair := range strings.Split(c.read, ";") {
+			text, want, _ := strings.Cut(pair, "=")
+			p := f.write(fmt.Sprintf("read-%d-%d.csv", i, j), "x,y\n"+strings.Repeat(text+",1\n", 3000))
+			r, _ := f.input(compute.Input{Name: fmt.Sprintf("r%d_%d", i, j), Format: "csv", Path: p, Columns: columns("x " + c.typ + "; y integer")})
+			got := f.rows(r)
+			for _, row := range got.Rows {
+				if row[0] != want {
+					t.Errorf("%s: %s is read as %s, want %s", c.typ, text, row[0], want)
+					break
+				}
+			}
+			if len(got.Rows) != 3000 {
+				t.Errorf("%s: %s: %d rows", c.typ, text, len(got.Rows))
+			}
+		}
+		for j, text := range strings.Split(c.refused, ";") {
+			p := f.write(fmt.Sprintf("refused-%d-%d.csv", i, j), "x\n"+text+"\n")
+			r, _ := f.input(compute.Input{Name: fmt.Sprintf("n%d_%d", i, j), Format: "csv", Path: p, Columns: columns("x " + c.typ)})
+			_, err := f.ses.Encode(t.Context(), compute.Encode{Relation: r, Format: "parquet", Dir: f.folder(fmt.Sprintf("none-%d-%d", i, j))})
+			f.wantError(err, compute.Error{Kind: compute.InputInvalid, File: p, Line: 2, Column: "x", Message: fmt.Sprintf("%q is not a", text)})
+		}
+	}
+}

@@ -267,7 +267,7 @@ func physicalLine(name string, position int64) int64 {
 
 // misfit finds the first value of a file that does not fit its column's type.
 func (s *session) misfit(ctx context.Context, c *csvInput, g csvGroup, f compute.File) error {
-	fits, err := c.fits(g)
+	fits, err := c.fits(ctx, s, g)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 			return nil, "", err
 		}
 	}
-	query, err := c.query(in.Columns)
+	query, err := c.query(ctx, s, in.Columns)
 	return opened, query, err
 }
 
@@ -226,12 +226,15 @@ func (c *csvInput) read(g csvGroup, files []compute.File, more string) string {
 }
 
 // fits gives the conversions of the columns of one group.
-func (c *csvInput) fits(g csvGroup) ([]fit, error) {
+func (c *csvInput) fits(ctx context.Context, s *session, g csvGroup) ([]fit, error) {
 	fits := make([]fit, len(c.columns))
 	for i, col := range c.columns {
 		f, err := fitFor(fmt.Sprintf("c%d", g.places[i]), col.Type, c.options)
 		if err != nil {
 			return nil, inColumn(err, col.Name)
+		}
+		if err := s.quicken(ctx, &f); err != nil {
+			return nil, err
 		}
 		fits[i] = f
 	}
@@ -239,25 +242,18 @@ func (c *csvInput) fits(g csvGroup) ([]fit, error) {
 }
 
 // query is the SQL of the whole relation.
-func (c *csvInput) query(declared []compute.Column) (string, error) {
+func (c *csvInput) query(ctx context.Context, s *session, declared []compute.Column) (string, error) {
 	parts := make([]string, len(c.groups))
 	for i, g := range c.groups {
-		fits, err := c.fits(g)
+		fits, err := c.fits(ctx, s, g)
 		if err != nil {
 			return "", err
 		}
-		items, tried := make([]string, len(fits)), []string{}
+		items := make([]string, len(fits))
 		for j, f := range fits {
 			items[j] = f.convert() + " AS " + quote(c.columns[j].Name)
-			if t := f.tried(); t != "" {
-				tried = append(tried, t)
-			}
 		}
-		from := c.read(g, g.files, c.paths.option())
-		if len(tried) > 0 {
-			from = "(SELECT *, " + strings.Join(tried, ", ") + " FROM " + from + ")"
-		}
-		parts[i] = "SELECT " + c.paths.selectItems(declared, c.columns, items) + " FROM " + from
+		parts[i] = "SELECT " + c.paths.selectItems(declared, c.columns, items) + " FROM " + c.read(g, g.files, c.paths.option())
 	}
 	return strings.Join(parts, " UNION ALL "), nil
 }

@@ -17,7 +17,8 @@ type fit struct {
 	exact  string // SQL condition on the text; empty: none
 	value  string // SQL that converts the text, with CAST or strptime in place of %s
 	format bool   // value uses strptime
-	plain  string // SQL condition under which a value that prints as its text is exact; empty: none
+	usual  bool   // the type's usual texts stand for what they are usually read as
+	quick  string // SQL that gives the values of usual texts, NULL for others; empty: there is none
 	typ    string
 }
 
@@ -44,7 +45,7 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT":
 		f.exact = f.matches(`\s*[+-]?[0-9]+(` + point + `0*)?\s*`)
 		f.value = f.pointed(o)
-		f.plain = "true"
+		f.usual = true
 	case "DECIMAL":
 		var width, scale int
 		if _, err := fmt.Sscanf(typ, "DECIMAL(%d,%d)", &width, &scale); err != nil {
@@ -52,18 +53,17 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 		}
 		f.exact = f.matches(fmt.Sprintf(`\s*[+-]?[0-9]*(%s[0-9]{0,%d}0*)?\s*`, point, scale))
 		f.value = f.pointed(o)
-		if o.decimal == "." {
-			f.plain = "true"
-		}
+		f.usual = o.decimal == "."
 	case "FLOAT", "DOUBLE":
 		f.exact = f.matches(`\s*[+-]?([0-9]*(` + point + `[0-9]*)?([eE][+-]?[0-9]+)?|[Nn][Aa][Nn]|[Ii][Nn][Ff]([Ii][Nn][Ii][Tt][Yy])?)\s*`)
 		f.value = f.pointed(o)
+		f.usual = o.decimal == "."
 	case "DATE":
 		if o.dateFormat != "" {
 			return f.parsed(o.dateFormat), nil
 		}
 		f.exact = f.matches(`\s*` + isoDate + `([T ]00:00(:00(\.0*)?)?)?\s*`)
-		f.plain = "strlen(" + column + ") = 10" // not infinity, not BC
+		f.usual = true
 	case "TIME":
 		f.exact = f.matches(`\s*` + isoTime + `\s*`)
 	case "TIMESTAMP":
@@ -72,6 +72,7 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 		}
 		// Another offset than UTC would be dropped by the cast.
 		f.exact = f.matches(`\s*` + isoDate + `([T ]` + isoTime + `)?\s*(Z|[+-]00(:?00)?)?\s*`)
+		f.usual = true
 	case "TIMESTAMP WITH TIME ZONE":
 		if o.timestampFormat != "" {
 			return f.parsed(o.timestampFormat), nil
@@ -101,18 +102,7 @@ func (f fit) parsed(format string) fit {
 	return f
 }
 
-// tried gives an expression that convert needs beside the text, under the name triedName; empty: none.
-func (f fit) tried() string {
-	if f.plain == "" {
-		return ""
-	}
-	return fmt.Sprintf("TRY_CAST(%s AS %s) AS %s", f.column, f.typ, f.triedName())
-}
-
-func (f fit) triedName() string { return "t" + f.column }
-
-// convert gives the value; text that does not fit makes the statement fail. Most values print as the text
-// they came from, and to see that costs a third of matching a pattern.
+// convert gives the value; text that does not fit makes the statement fail.
 func (f fit) convert() string {
 	switch {
 	case f.typ == "VARCHAR":
@@ -124,10 +114,10 @@ func (f fit) convert() string {
 	}
 	// The CASE keeps the cast from seeing text that it would round.
 	matched := fmt.Sprintf("CAST(CASE WHEN %s IS NULL OR %s THEN %s ELSE error('a value does not fit its type') END AS %s)", f.column, f.exact, f.value, f.typ)
-	if f.plain == "" {
+	if f.quick == "" {
 		return matched
 	}
-	return fmt.Sprintf("CASE WHEN %s AND CAST(%s AS VARCHAR) = %s THEN %s ELSE %s END", f.plain, f.triedName(), f.column, f.triedName(), matched)
+	return fmt.Sprintf("coalesce(%s, %s)", f.quick, matched)
 }
 
 // misfits is the SQL condition for text that convert would fail on.
@@ -142,7 +132,11 @@ func (f fit) misfits() string {
 	case f.exact == "":
 		return fmt.Sprintf("(%s IS NOT NULL AND TRY_CAST(%s AS %s) IS NULL)", f.column, f.value, f.typ)
 	}
-	return fmt.Sprintf("(%s IS NOT NULL AND NOT (%s AND TRY_CAST(%s AS %s) IS NOT NULL))", f.column, f.exact, f.value, f.typ)
+	wrong := fmt.Sprintf("NOT (%s AND TRY_CAST(%s AS %s) IS NOT NULL)", f.exact, f.value, f.typ)
+	if f.quick != "" {
+		wrong = f.quick + " IS NULL AND " + wrong
+	}
+	return fmt.Sprintf("(%s IS NOT NULL AND %s)", f.column, wrong)
 }
 
 func quoteMeta(s string) string {

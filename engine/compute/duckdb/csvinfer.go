@@ -133,9 +133,15 @@ func (inf *inference) count(ctx context.Context, g csvGroup, checks []check, lim
 		if err != nil {
 			return err
 		}
+		if err := inf.session.quicken(ctx, &f); err != nil {
+			return err
+		}
 		wrong := f.misfits()
 		if t.pattern != "" && !f.format {
 			wrong = fmt.Sprintf("(%s OR NOT regexp_full_match(%s, %s))", wrong, text, literal(t.pattern))
+		}
+		if f.quick != "" {
+			wrong = fmt.Sprintf("(%s IS NULL AND %s)", f.quick, wrong) // usual texts have the pattern
 		}
 		items[i] = fmt.Sprintf("count(*) FILTER (%s)", wrong)
 	}

@@ -96,7 +96,7 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 		}
 		j.types = append(j.types, t)
 	}
-	query, err := j.query(in.Columns)
+	query, err := j.query(ctx, s, in.Columns)
 	return &input{files: f.files, json: j}, query, err
 }
 
@@ -144,13 +144,12 @@ func (j *jsonInput) objects(files []compute.File, array bool) string {
 }
 
 // query is the SQL of the whole relation.
-func (j *jsonInput) query(declared []compute.Column) (string, error) {
-	fits, err := j.fits()
+func (j *jsonInput) query(ctx context.Context, s *session, declared []compute.Column) (string, error) {
+	fits, err := j.fits(ctx, s)
 	if err != nil {
 		return "", err
 	}
 	items := make([]string, len(j.columns))
-	var tried []string
 	for i, f := range fits {
 		if items[i] = quote(fmt.Sprintf("c%d", i)); f == nil {
 			var err error
@@ -159,19 +158,12 @@ func (j *jsonInput) query(declared []compute.Column) (string, error) {
 			}
 		} else {
 			items[i] = f.convert()
-			if t := f.tried(); t != "" {
-				tried = append(tried, ", "+t)
-			}
 		}
 		items[i] += " AS " + quote(j.columns[i].Name)
 	}
 	parts := []string{}
 	for _, g := range j.groups() {
-		from := j.texts(j.objects(g.files, g.array))
-		if len(tried) > 0 {
-			from = "(SELECT *" + strings.Join(tried, "") + " FROM " + from + ")"
-		}
-		parts = append(parts, "SELECT "+j.paths.selectItems(declared, j.columns, items)+" FROM "+from)
+		parts = append(parts, "SELECT "+j.paths.selectItems(declared, j.columns, items)+" FROM "+j.texts(j.objects(g.files, g.array)))
 	}
 	return strings.Join(parts, " UNION ALL "), nil
 }
@@ -211,7 +203,7 @@ func (j *jsonInput) texts(objects string) string {
 }
 
 // fits gives the conversions of the columns with plain values; nil for the others.
-func (j *jsonInput) fits() ([]*fit, error) {
+func (j *jsonInput) fits(ctx context.Context, s *session) ([]*fit, error) {
 	fits := make([]*fit, len(j.columns))
 	for i, t := range j.types {
 		if !t.plain() {
@@ -220,6 +212,9 @@ func (j *jsonInput) fits() ([]*fit, error) {
 		f, err := j.options.fit(fmt.Sprintf("c%d", i), t.name)
 		if err != nil {
 			return nil, inColumn(err, j.columns[i].Name)
+		}
+		if err := s.quicken(ctx, &f); err != nil {
+			return nil, err
 		}
 		fits[i] = &f
 	}

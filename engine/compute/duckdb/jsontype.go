@@ -187,7 +187,6 @@ func (n *nesting) value(t *jsonType, x string) (string, error) {
 	}
 	return n.named(plainText(x, notPlain), func(text string) (string, error) {
 		f, err := n.options.fit(text, t.name)
-		f.plain = "" // there is no layer for what was tried
 		return f.convert(), err
 	})
 }

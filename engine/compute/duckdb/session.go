@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,7 @@ func (Engine) Open(ctx context.Context, s compute.Settings) (compute.Session, er
 		return nil, failed("the embedded DuckDB does not start", err)
 	}
 	db := sql.OpenDB(connector)
-	ses := &session{db: db, byName: map[string]*relation{}, variables: map[string]string{}, rename: s.Rename}
+	ses := &session{db: db, byName: map[string]*relation{}, variables: map[string]string{}, usual: map[string]string{}, rename: s.Rename}
 	if err := ses.open(ctx, s); err != nil {
 		_ = ses.Close() // the first error is the one to tell
 		return nil, err
@@ -44,6 +45,7 @@ type session struct {
 	relations []*relation          // in the order they were made
 	byName    map[string]*relation // by lower-case name
 	variables map[string]string    // lower-case name → the name as declared
+	usual     map[string]string    // type → the function that converts its usual texts
 	rename    func(from, to string) error
 	types     []string // names of DuckDB's types, filled when one is not known
 }
@@ -56,6 +58,7 @@ type relation struct {
 	counted bool              // its refs have been told of its use
 	kept    bool              // computed once and kept as a table
 	input   *input            // nil for a step
+	columns []compute.Column  // once they were asked for; they do not change
 }
 
 func (s *session) open(ctx context.Context, set compute.Settings) error {
@@ -225,11 +228,14 @@ func (s *session) Schema(ctx context.Context, r compute.Relation) ([]compute.Col
 	if err != nil {
 		return nil, err
 	}
-	cols, err := s.describe(ctx, "SELECT * FROM "+quote(rel.name))
-	if err != nil {
-		return nil, s.blame(ctx, rel, err, "reading the columns of "+rel.name+" failed")
+	if rel.columns == nil {
+		cols, err := s.describe(ctx, "SELECT * FROM "+quote(rel.name))
+		if err != nil {
+			return nil, s.blame(ctx, rel, err, "reading the columns of "+rel.name+" failed")
+		}
+		rel.columns = cols
 	}
-	return cols, nil
+	return slices.Clone(rel.columns), nil
 }
 
 // describe gives the columns of a query without running it.

@@ -13,6 +13,9 @@ import (
 
 // typeName checks that text is the name of one type and nothing else, and gives the engine's spelling.
 func (s *session) typeName(ctx context.Context, text string) (string, error) {
+	if known, ok := commonType(text); ok {
+		return known, nil
+	}
 	unknown := &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("%q is not a type", text)}
 	if strings.TrimSpace(text) == "" || strings.ContainsAny(text, "\x00;") || strings.Contains(text, "--") || strings.Contains(text, "/*") {
 		unknown.Hint = "for example: bigint, varchar, decimal(18,2), date"
@@ -48,6 +51,25 @@ func (s *session) typeName(ctx context.Context, text string) (string, error) {
 		return "", unknown
 	}
 	return cols[0].Type, nil
+}
+
+// commonTypes are types that need no question to DuckDB, which takes longer than to read a small file.
+var commonTypes = map[string]string{
+	"boolean": "BOOLEAN", "smallint": "SMALLINT", "integer": "INTEGER", "int": "INTEGER", "bigint": "BIGINT", "double": "DOUBLE",
+	"varchar": "VARCHAR", "text": "VARCHAR", "date": "DATE", "timestamp": "TIMESTAMP",
+}
+
+// commonType gives the engine's spelling of a common type.
+func commonType(text string) (string, bool) {
+	text = strings.ToLower(text)
+	if known, ok := commonTypes[text]; ok {
+		return known, true
+	}
+	var width, scale int
+	if _, err := fmt.Sscanf(text, "decimal(%d,%d)", &width, &scale); err != nil || text != fmt.Sprintf("decimal(%d,%d)", width, scale) {
+		return "", false
+	}
+	return strings.ToUpper(text), 0 < width && width <= 38 && 0 <= scale && scale <= width
 }
 
 // isOneCast tells that a tree is `SELECT CAST(NULL AS type)` and not more than that.

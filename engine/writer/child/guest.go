@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -26,6 +27,9 @@ type guest struct {
 	log    *logger
 	memory *memory
 	module api.Module
+
+	runtime  wazero.Runtime
+	compiled wazero.CompiledModule
 
 	request []byte           // of the running call
 	answer  []byte           // what the module responded
@@ -56,7 +60,7 @@ func receiveModule(in <-chan frame) (load wire.LoadRequest, module []byte, err e
 	return load, module, nil
 }
 
-// load compiles the module, checks what it needs, and runs _initialize.
+// load compiles the module and checks what it needs.
 func (g *guest) load(ctx context.Context, wasm []byte) (wire.ReadyAnswer, *wire.Death) {
 	ready := wire.ReadyAnswer{Protocol: wire.Protocol, ABI: abi.Version}
 	if problem := checkHeader(wasm); problem != "" {
@@ -74,15 +78,23 @@ func (g *guest) load(ctx context.Context, wasm []byte) (wire.ReadyAnswer, *wire.
 	if problem := g.check(r, compiled); problem != "" {
 		return ready, &wire.Death{Cause: wire.Incompatible, Message: problem}
 	}
+	g.runtime, g.compiled = r, compiled
+	return ready, nil
+}
+
+// begin makes the instance and runs _initialize: before, no code of the module has run.
+func (g *guest) begin(ctx context.Context) *wire.Death {
 	collectByHand()
+	// Go's collector works harder before the limit is met: a module that is refused memory dies.
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions().
-		WithRandSource(rand.Reader).WithStdout(g.log.stream(abi.LevelInfo)).WithStderr(g.log.stream(abi.LevelWarn))
+		WithRandSource(rand.Reader).WithEnv("GOMEMLIMIT", strconv.FormatInt(g.limits.Memory/4*3, 10)).WithStdout(g.log.stream(abi.LevelInfo)).WithStderr(g.log.stream(abi.LevelWarn))
 	ctx = experimental.WithMemoryAllocator(ctx, g.memory)
-	if g.module, err = r.InstantiateModule(ctx, compiled, config); err != nil {
-		return ready, g.dead(err)
+	var err error
+	if g.module, err = g.runtime.InstantiateModule(ctx, g.compiled, config); err != nil {
+		return g.dead(err)
 	}
 	_, death := g.call(ctx, abi.Initialize, nil)
-	return ready, death
+	return death
 }
 
 // compile makes a runtime with what a module may import, and compiles the module in it.

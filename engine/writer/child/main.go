@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -20,6 +21,7 @@ func main() {
 	// One thread for the module and one for reading. Set by hand, the number is not adjusted later,
 	// which would stop the world.
 	runtime.GOMAXPROCS(2)
+	collectLate()
 	conn := wire.NewConn(os.Stdin, os.Stdout)
 	in := make(chan frame)
 	go receive(conn, in)
@@ -60,6 +62,15 @@ func serve(ctx context.Context, conn *wire.Conn, in <-chan frame) error {
 	if err := conn.WriteJSON(wire.Ready, ready); err != nil {
 		return err
 	}
+	if f := <-in; f.kind != wire.Begin {
+		return fmt.Errorf("frame %q where the word to begin was due", f.kind)
+	}
+	if death := g.begin(ctx); death != nil {
+		return conn.WriteJSON(wire.Dead, death)
+	}
+	if err := conn.Write(wire.Begun); err != nil {
+		return err
+	}
 	for f := range in {
 		if f.kind != wire.Call {
 			return fmt.Errorf("frame %q where a call was due", f.kind)
@@ -83,11 +94,24 @@ func serve(ctx context.Context, conn *wire.Conn, in <-chan frame) error {
 // collectAfter is how many bytes of frames are let through before the heap is collected.
 const collectAfter = 64 << 20
 
+// loadingHeap is the heap, in bytes, at which loading begins to collect. A module that was compiled before is
+// loaded in less, and collecting meanwhile would take longer than loading does; compiling one takes more.
+const loadingHeap = 256 << 20
+
+// collectLate has the collector wait until loading needs it.
+func collectLate() {
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(loadingHeap)
+}
+
 // collectByHand switches the collector off. It would have to stop a module's code, cannot, and would
 // freeze the whole program with it; so it runs only where no module's code does.
 func collectByHand() {
-	debug.SetGCPercent(-1)
-	debug.FreeOSMemory()
+	debug.SetMemoryLimit(math.MaxInt64)
+	var m runtime.MemStats
+	if runtime.ReadMemStats(&m); m.HeapInuse > collectAfter {
+		debug.FreeOSMemory() // a compiler was at work
+	}
 }
 
 // collect is called where the module waits, with the bytes that have been let through since.

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +21,7 @@ type guest struct{}
 
 func (guest) Describe() abi.Description {
 	return abi.Description{Name: "goguest", Version: "1", Modes: []abi.Mode{{Name: "append", Class: abi.ClassClaims}},
-		Options: json.RawMessage(`{}`), Capabilities: []abi.Capability{abi.CapRelation, abi.CapFiles}}
+		Options: abi.JSON(`{}`), Capabilities: []abi.Capability{abi.CapRelation, abi.CapFiles}}
 }
 
 func (guest) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
@@ -51,8 +50,8 @@ func look(req abi.PlanRequest) (abi.PlanAnswer, error) {
 	_, file := os.ReadFile("/etc/passwd")
 	_, dir := os.ReadDir("/")
 	return abi.PlanAnswer{Class: abi.ClassClaims, Target: req.Output.Target, Will: fmt.Sprintf(
-		"args %d, environment %d, file %t, folder %t, clock %d, slept %t",
-		len(os.Args), len(os.Environ()), file == nil, dir == nil, before.Year(), time.Since(before) >= time.Second)}, nil
+		"args %d, environment %v, file %t, folder %t, clock %d, slept %t",
+		len(os.Args), os.Environ(), file == nil, dir == nil, before.Year(), time.Since(before) >= time.Second)}, nil
 }
 
 // Stage copies the relation's Arrow messages into one file.

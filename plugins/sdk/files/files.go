@@ -3,7 +3,7 @@
 package files
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
@@ -56,10 +56,10 @@ func modeNames() string {
 func (f Format) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
 	out := req.Output
 	answer := abi.PlanAnswer{Target: out.Target}
-	class, ok := f.Describe().Class(out.Mode, out.Options)
+	class, ok := abi.Description{Modes: modes()}.Class(out.Mode, out.Options)
 	if !ok {
 		answer.Problems = append(answer.Problems, abi.Problem{Field: "mode",
-			Message: fmt.Sprintf("%q is no mode of %s outputs", out.Mode, f.Name), Hint: "the modes are " + modeNames()})
+			Message: strconv.Quote(out.Mode) + " is no mode of " + f.Name + " outputs", Hint: "the modes are " + modeNames()})
 	}
 	answer.Class = class
 	answer.Problems = append(answer.Problems, checkLayout(out)...)
@@ -113,7 +113,7 @@ func checkLayout(out abi.Output) (problems []abi.Problem) {
 		if column == "" {
 			problems = append(problems, abi.Problem{Field: "partition_by", Message: "a column without a name"})
 		} else if seen[name] {
-			problems = append(problems, abi.Problem{Field: "partition_by", Message: fmt.Sprintf("column %q is named twice", column)})
+			problems = append(problems, abi.Problem{Field: "partition_by", Message: "column " + strconv.Quote(column) + " is named twice"})
 		}
 		seen[name] = true
 	}
@@ -125,7 +125,7 @@ func (f Format) Stage(h sdk.Host, req abi.StageRequest) (abi.StageAnswer, error)
 	for _, column := range req.Output.PartitionBy {
 		if !hasColumn(req.Schema, column) {
 			return abi.StageAnswer{}, &abi.Failure{Code: abi.CodeInvalid,
-				Message: fmt.Sprintf("partition_by names the column %q, which %q does not have", column, req.Relation),
+				Message: "partition_by names the column " + strconv.Quote(column) + ", which " + strconv.Quote(req.Relation) + " does not have",
 				Hint:    "its columns are " + columnNames(req.Schema)}
 		}
 	}

@@ -1,8 +1,6 @@
 package files
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/plugins/sdk/internal/jsontext"
 )
 
 // Kind is what values an Option has.
@@ -58,7 +57,7 @@ func (f Format) checkOptions(given map[string]string) (problems []abi.Problem) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		at := slices.IndexFunc(f.Options, func(o Option) bool { return o.Name == name })
 		if at < 0 {
-			say(name, fmt.Sprintf("%s outputs have no option %q", f.Name, name), "the options are "+optionNames(f.Options))
+			say(name, f.Name+" outputs have no option "+strconv.Quote(name), "the options are "+optionNames(f.Options))
 			continue
 		}
 		o := f.Options[at]
@@ -69,7 +68,7 @@ func (f Format) checkOptions(given map[string]string) (problems []abi.Problem) {
 			}
 		}
 		if !o.takes(given[name]) {
-			say(name, fmt.Sprintf("%q is no %s", given[name], o.What), o.hint())
+			say(name, strconv.Quote(given[name])+" is no "+o.What, o.hint())
 		}
 	}
 	return problems
@@ -109,47 +108,64 @@ func (o Option) hint() string {
 	case o.Kind == Choice:
 		return "one of " + strings.Join(o.OneOf, ", ")
 	case o.Kind == Int:
-		return fmt.Sprintf("%d to %d", o.Least, o.Most)
+		return strconv.Itoa(o.Least) + " to " + strconv.Itoa(o.Most)
 	case o.Kind == Bool:
 		return "true or false"
 	}
-	return fmt.Sprintf("%d to %d characters", o.Least, o.Most)
+	return strconv.Itoa(o.Least) + " to " + strconv.Itoa(o.Most) + " characters"
 }
 
 // schema is the JSON Schema of options.
-func schema(options []Option) json.RawMessage {
-	properties := map[string]any{}
-	for _, o := range options {
-		p := map[string]any{"description": o.Doc}
-		switch o.Kind {
-		case Choice:
-			p["enum"] = o.OneOf
-		case Int:
-			p["type"], p["minimum"], p["maximum"] = "integer", o.Least, o.Most
-		case Bool:
-			p["type"] = "boolean"
-		case Text:
-			p["type"], p["minLength"], p["maxLength"], p["pattern"] = "string", o.Least, o.Most, `^[^\r\n\x00]*$`
-			if o.ASCII {
-				p["pattern"] = `^[\x01-\t\x0b\x0c\x0e-\x7f]*$`
-			}
-		}
-		if o.Default != "" {
-			p["default"] = o.value()
-		}
-		properties[o.Name] = p
-	}
-	data, _ := json.Marshal(map[string]any{"type": "object", "additionalProperties": false, "properties": properties}) // strings, numbers and bools always marshal
-	return data
+func schema(options []Option) []byte {
+	return jsontext.Encode(func(e *jsontext.Encoder) {
+		e.Object(func() {
+			e.Field("additionalProperties").Boolean(false)
+			e.Field("properties").Object(func() {
+				for _, o := range options {
+					e.Field(o.Name).Object(func() { o.schema(e) })
+				}
+			})
+			e.Field("type").Text("object")
+		})
+	})
 }
 
-func (o Option) value() any {
+// schema writes what may be said of one option.
+func (o Option) schema(e *jsontext.Encoder) {
+	if o.Default != "" {
+		o.value(e.Field("default"))
+	}
+	e.Field("description").Text(o.Doc)
+	switch o.Kind {
+	case Choice:
+		e.Field("enum").Texts(o.OneOf)
+	case Int:
+		e.Field("type").Text("integer")
+		e.Field("minimum").Number(int64(o.Least))
+		e.Field("maximum").Number(int64(o.Most))
+	case Bool:
+		e.Field("type").Text("boolean")
+	case Text:
+		e.Field("type").Text("string")
+		e.Field("minLength").Number(int64(o.Least))
+		e.Field("maxLength").Number(int64(o.Most))
+		pattern := `^[^\r\n\x00]*$`
+		if o.ASCII {
+			pattern = `^[\x01-\t\x0b\x0c\x0e-\x7f]*$`
+		}
+		e.Field("pattern").Text(pattern)
+	}
+}
+
+// value writes the default.
+func (o Option) value(e *jsontext.Encoder) {
 	switch o.Kind {
 	case Int:
-		n, _ := strconv.Atoi(o.Default) // a declaration
-		return n
+		n, _ := strconv.ParseInt(o.Default, 10, 64) // a declaration
+		e.Number(n)
 	case Bool:
-		return o.Default == "true"
+		e.Boolean(o.Default == "true")
+	default:
+		e.Text(o.Default)
 	}
-	return o.Default
 }

@@ -1,5 +1,6 @@
 // Package bundle is the form in which the engine carries its child program and the modules of the
-// built-in writers: compressed files and an index beside them, in one folder.
+// built-in writers: files and an index beside them, in one folder. The program is compressed, because it is unpacked
+// once; the modules are not, because they are read at every start.
 package bundle
 
 import (
@@ -31,7 +32,7 @@ type Module struct {
 	Writers []abi.Description `json:"writers"`
 }
 
-// Blob is a compressed file. Size and SHA256 are those of the contents.
+// Blob is a file, compressed or not. Size and SHA256 are those of the contents.
 type Blob struct {
 	File   string `json:"file"`
 	Size   int    `json:"size"`
@@ -79,7 +80,17 @@ func Pack(name string, contents []byte) (Blob, []byte, error) {
 	return Blob{File: name, Size: len(contents), SHA256: Digest(contents)}, enc.EncodeAll(contents, nil), nil
 }
 
-// Unpack returns a blob's contents.
+// Contents returns those of a blob that is not compressed. Its digest is not computed again: file and index are parts
+// of one program.
+func Contents(folder fs.FS, b Blob) ([]byte, error) {
+	data, err := fs.ReadFile(folder, b.File)
+	if err == nil && len(data) != b.Size {
+		err = fmt.Errorf("%s is not what the index says: it has %d bytes", b.File, len(data))
+	}
+	return data, err
+}
+
+// Unpack returns a compressed blob's contents.
 func Unpack(folder fs.FS, b Blob) ([]byte, error) {
 	data, err := fs.ReadFile(folder, b.File)
 	if err != nil {

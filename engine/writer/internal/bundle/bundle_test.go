@@ -37,6 +37,18 @@ func TestWhatIsPackedIsUnpacked(t *testing.T) {
 	}
 }
 
+func TestContentsHaveTheirSize(t *testing.T) {
+	folder := fstest.MapFS{"m.wasm": {Data: []byte("module")}}
+	if got, err := Contents(folder, Blob{File: "m.wasm", Size: 6}); err != nil || string(got) != "module" {
+		t.Fatal(got, err)
+	}
+	for what, blob := range map[string]Blob{"half": {File: "m.wasm", Size: 12}, "none": {File: "n.wasm"}} {
+		if _, err := Contents(folder, blob); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+}
+
 func TestRead(t *testing.T) {
 	if _, err := Read(fstest.MapFS{"README.md": {}}); !errors.Is(err, ErrNotBuilt) {
 		t.Fatalf("an empty folder: %v", err)

@@ -1,5 +1,5 @@
-// Command pack fills the folder that package writer embeds: it compresses the program that runs modules
-// and the modules of the built-in writers, and asks each module, run by that program, to describe itself.
+// Command pack fills the folder that package writer embeds: the program that runs modules, compressed,
+// and the modules of the built-in writers; and asks each module, run by that program, to describe itself.
 //
 //	pack -child PROGRAM -to FOLDER MODULE.wasm...
 package main
@@ -74,8 +74,13 @@ func packModule(host *writer.Host, disk *fsops.FS, path, to string) (m bundle.Mo
 	if m.Writers, err = describe(host, path, name); err != nil {
 		return m, err
 	}
-	m.Blob, err = put(disk, path, to, name+".zst")
-	return m, err
+	contents, err := os.ReadFile(path)
+	if err != nil {
+		return m, err
+	}
+	m.Blob = bundle.Blob{File: name, Size: len(contents), SHA256: bundle.Digest(contents)}
+	file := filepath.Join(to, name)
+	return m, disk.Replace(file+".tmp", file, contents, 0o644)
 }
 
 func describe(host *writer.Host, path, name string) ([]abi.Description, error) {

@@ -13,7 +13,7 @@ import (
 
 // Protocol is the version of the frames. Both ends come from one build, unless the person who
 // configured the engine named another program.
-const Protocol = 1
+const Protocol = 2
 
 // MaxFrame is the most bytes that a frame may carry: what an Arrow message or an answer may have.
 const MaxFrame = 64 << 20
@@ -25,13 +25,15 @@ type Kind byte
 const (
 	Load   Kind = 'L' // a LoadRequest as JSON
 	Module Kind = 'M' // the module
+	Begin  Kind = 'B' // the module may run
 	Call   Kind = 'C' // name, NUL, request
 	Result Kind = 'R' // a Status, then the answer
 )
 
 // To the engine.
 const (
-	Ready     Kind = 'r' // a ReadyAnswer as JSON: the module is loaded
+	Ready     Kind = 'r' // a ReadyAnswer as JSON: the module is compiled
+	Begun     Kind = 'b' // _initialize has run
 	Operation Kind = 'o' // name, NUL, request; wants a Result
 	RowsNext  Kind = 'n' // cursor; wants a Result
 	FileWrite Kind = 'w' // file, then bytes; wants a Result
@@ -58,7 +60,7 @@ type LoadRequest struct {
 	MaxLog     int    `json:"max_log"`     // bytes of log a call
 }
 
-// ReadyAnswer says that the module is loaded and `_initialize` has run.
+// ReadyAnswer says that the module is compiled and can be run.
 type ReadyAnswer struct {
 	Protocol int    `json:"protocol"`
 	ABI      int    `json:"abi"`
@@ -143,15 +145,16 @@ func (c *Conn) Read() (Kind, []byte, error) {
 		return 0, nil, fmt.Errorf("%w: %d bytes announced, at most %d are allowed", ErrFrame, size, MaxFrame)
 	}
 	payload := make([]byte, min(size, firstChunk))
-	if _, err := io.ReadFull(c.r, payload); err != nil {
-		return 0, nil, unexpected(err)
-	}
-	for len(payload) < size {
-		part := make([]byte, min(size-len(payload), max(len(payload), firstChunk)))
-		if _, err := io.ReadFull(c.r, part); err != nil {
+	for read := 0; ; {
+		if _, err := io.ReadFull(c.r, payload[read:]); err != nil {
 			return 0, nil, unexpected(err)
 		}
-		payload = append(payload, part...)
+		if read = len(payload); read == size {
+			break
+		}
+		grown := make([]byte, min(size, 4*read))
+		copy(grown, payload)
+		payload = grown
 	}
 	return Kind(head[4]), payload, nil
 }

@@ -1,0 +1,71 @@
+package jsontext
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// Whatever a text is, both ways agree on it: what is no JSON is an error of both, and a text survives.
+func FuzzText(f *testing.F) {
+	for _, s := range []string{``, `"a"`, `"\u00e9\ud834\udd1e\/\b\f\n\r\t\"\\"`, `"\ud834"`, `"\ud834x"`, `"\ud834\ud834\udd1e"`, `"\udd1e\ud834"`, `"\u12"`, `"\x"`, `"`, `"\`, "\"\n\"",
+		`null`, `nul`, ` "a" `, `"a" x`, "\"\xff\"", `"a`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		var got string
+		err := Decode([]byte(s), func(d *Decoder) { got = d.Text() })
+		var want string
+		wantErr := json.Unmarshal([]byte(s), &want)
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("%q: %v, encoding/json: %v", s, err, wantErr)
+		}
+		if err == nil && strings.ToValidUTF8(got, "\ufffd") != strings.ToValidUTF8(want, "\ufffd") && !strings.Contains(want, "\ufffd") {
+			t.Fatalf("%q: %q, encoding/json: %q", s, got, want)
+		}
+		data := Encode(func(e *Encoder) { e.Text(s) })
+		var again string
+		if err := json.Unmarshal(data, &again); err != nil || again != strings.ToValidUTF8(s, "\ufffd") && again != string([]rune(s)) {
+			t.Fatalf("%q was written as %s: %q, %v", s, data, again, err)
+		}
+	})
+}
+
+// Any bytes are passed over whole, or are a mistake for encoding/json too.
+func FuzzSkip(f *testing.F) {
+	for _, s := range []string{`{}`, `[]`, `{"a":[1,{"b":null}],"c":true}`, `[1,]`, `{,}`, `{"a"}`, `{"a":}`, `[`, `{"a":1`, `1`, `-1.5e+3`, `tru`, strings.Repeat("[", 200), ``} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		err := Decode(data, func(d *Decoder) { d.Skip() })
+		if json.Valid(data) && err != nil && err != errTooBig {
+			t.Fatalf("%q: %v", data, err)
+		}
+	})
+}
+
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		`{`:                          "unexpected end of JSON input",
+		`{"n":1} x`:                  "the JSON is wrong at byte 8",
+		`{"n":1.5}`:                  "the JSON is wrong at byte 8",
+		`{"n":99999999999}`:          "the JSON is wrong at byte 16",
+		`{"n":"1"}`:                  "the JSON is wrong at byte 5",
+		`{"m":[1}`:                   "the JSON is wrong at byte 7",
+		strings.Repeat(`{"m":`, 200): "the JSON is nested too deeply",
+	} {
+		var n int64
+		err := Decode([]byte(text), func(d *Decoder) {
+			d.Object(func(name string) {
+				if name == "n" {
+					n = d.Number(32)
+				} else {
+					d.Skip()
+				}
+			})
+		})
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, %d; want %s", text, err, n, want)
+		}
+	}
+}
