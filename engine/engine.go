@@ -47,6 +47,7 @@ type Options struct {
 	RerunAnyway bool          // also when files that they claim are gone
 	LeaseOff    bool          // UBUNYE_RUN_LEASE=off: without a ledger
 	Wait        time.Duration // for what living runs hold; 0: refused at once
+	Beside      int           // how many runs share the memory that one may have; 0: it is this one's alone
 	Command     []string      // how a person called the program, so that hints can be pasted
 }
 

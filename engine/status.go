@@ -17,6 +17,18 @@ type Status struct {
 	Runs       []RunStatus   `json:"runs"`       // runs that did not end well, or have not ended
 	Unreadable []string      `json:"unreadable"` // files that are there and cannot be used, with the reason
 	Stray      []string      `json:"stray"`      // staging folders that nothing names
+
+	Missing []MissingDates `json:"missing,omitempty"` // for each task the dates of the range that are not finished, if a range was given
+}
+
+// MissingDates are the dates of a range whose batch of a task is not finished.
+type MissingDates struct {
+	Task     string   `json:"task"`     // name of the task
+	Variable string   `json:"variable"` // the variable that the dates are values of
+	All      []string `json:"-"`        // the range
+	Of       int      `json:"of"`       // how many dates the range has
+	Dates    []string `json:"missing"`  // those whose batch was never committed, in order
+	Unknown  []string `json:"unknown"`  // those of which nobody knows, because the document cannot be read
 }
 
 // BatchStatus is one batch. Several of the parts may be there at once.
@@ -84,8 +96,26 @@ type RunStatus struct {
 }
 
 // Status reads the ledger of a pipeline. It changes nothing and needs no variables; those that are given
-// choose the batches that have these values.
-func (e *Engine) Status(ctx context.Context, o Options) (Status, error) {
+// choose the batches that have these values, and so does a range, if there is one: then variables that have no value
+// are missed.
+func (e *Engine) Status(ctx context.Context, o Options, rg *Range) (Status, error) {
+	var missing []MissingDates
+	inRange := func(ledger.Batch) bool { return true }
+	if rg != nil {
+		d, err := e.datesOf(o, *rg)
+		if err != nil {
+			return Status{}, err
+		}
+		if missing, err = d.missing(ctx); err != nil {
+			return Status{}, err
+		}
+		o.Varying = d.variable.Name
+		values := map[string]bool{}
+		for _, v := range d.values {
+			values[v] = true
+		}
+		inRange = func(b ledger.Batch) bool { return values[b.Variables[d.variable.Name]] }
+	}
 	o.AllowUnset = true
 	pipeline, err := config.Load(o.File, o.Options)
 	if err != nil {
@@ -99,9 +129,9 @@ func (e *Engine) Status(ctx context.Context, o Options) (Status, error) {
 	if err != nil {
 		return Status{}, r.explain(err, "")
 	}
-	s := Status{Ledger: r.ledger.Path(), Exists: known.ID != "", Batches: []BatchStatus{}, Runs: []RunStatus{}, Unreadable: []string{}, Stray: append([]string{}, known.Stray...)}
+	s := Status{Missing: missing, Ledger: r.ledger.Path(), Exists: known.ID != "", Batches: []BatchStatus{}, Runs: []RunStatus{}, Unreadable: []string{}, Stray: append([]string{}, known.Stray...)}
 	for _, v := range known.Batches {
-		if r.chosen(v.Batch) {
+		if r.chosen(v.Batch) && inRange(v.Batch) {
 			s.Batches = append(s.Batches, batchStatus(v))
 		}
 	}

@@ -95,6 +95,7 @@ type Entry struct {
 	Staging string   `json:"staging,omitempty"` // of land and drop: the staging folder, relative to the ledger, or a path
 	Names   []string `json:"names,omitempty"`   // of land and remove: final names, relative to base
 	Success bool     `json:"success,omitempty"` // of land: _SUCCESS is written at the end
+	Fast    bool     `json:"fast,omitempty"`    // of land and drop: its run risks its newest files in a power cut, as durability: fast says
 
 	// Drop, of an output that replaces folders: as in Output
 	Marker    string   `json:"marker,omitempty"`    // name of the file that tells whether the exchange had happened

@@ -122,7 +122,7 @@ func (w *work) lookInside(ctx context.Context, grabbed string) error {
 		w.carried.kept = append(w.carried.kept, kept)
 	}
 	// what was put in place or back must survive a power cut before the only other copy goes
-	return w.ledger.syncDirs(w.base, dirs)
+	return w.ledger.durable(keptFirst, w.entry.Fast, names{disk: w.base, dirs: dirs})
 }
 
 // putBack undoes the first of two renames where the second did not follow: the old data is in the grabbed
@@ -156,5 +156,5 @@ func (w *work) finishReplacing(ctx context.Context) error {
 	if err := w.makeSuccess(); err != nil {
 		return err
 	}
-	return w.ledger.syncDirs(w.base, map[string]bool{w.base: true})
+	return w.ledger.durable(landedFirst, w.entry.Fast, folder(w.base))
 }

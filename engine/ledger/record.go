@@ -91,7 +91,7 @@ func (l *Ledger) writeRecord(r Record, first bool) error {
 		l.fs.Remove(tmp)
 		return err
 	}
-	return l.fs.SyncDir(l.sub("runs"))
+	return l.durable(recordFirst, false, folder(l.sub("runs")))
 }
 
 // records reads every run record; those that cannot be read are named in bad.
@@ -174,7 +174,7 @@ func (l *Ledger) create() (string, error) {
 		return l.create()
 	}
 	// whoever made the id may have died before this
-	return id, l.fs.SyncDir(l.path)
+	return id, l.durable(ledgerFirst, false, folder(l.path))
 }
 
 // existing returns the deepest folder above path that exists, or path's parent.

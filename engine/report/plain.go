@@ -15,13 +15,18 @@ type Plain struct {
 	Quiet    bool // only warnings and problems
 	Color    bool // Err shows colours
 
-	mu sync.Mutex
+	mu     sync.Mutex
+	warned map[string]bool // of a backfill: the warnings that were told
 }
 
 // Report prints one event.
 func (p *Plain) Report(e Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if e.Date != "" || e.Backfill != nil {
+		p.backfill(e)
+		return
+	}
 	switch e.Kind {
 	case Problem, TaskFailed:
 		fmt.Fprintln(p.Err, p.paint(red, "ubunye:")+" "+e.Message)
