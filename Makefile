@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth generate venv test bench check .FORCE
+.PHONY: needs help build plugins quickstart fixedwidth generate venv model test bench check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -67,7 +67,10 @@ generate: ## write what follows from the declaration of the pipeline file
 	$(GO) run ./engine/config/gen schema > .build/schema && mv .build/schema schemas/pipeline.schema.json
 	$(GO) run ./engine/config/gen reference > .build/reference && mv .build/reference docs/reference.md
 
-test: plugins bin/ubunye-fault venv ## run every test, with the race detector and in random order
+model: ## check the models of the ledger, and that each of their faults is found
+	@scripts/model.sh
+
+test: plugins bin/ubunye-fault venv model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout=20m ./...
 
 bench: build bin/ubunye-fault ## measure against bare DuckDB and write docs/bench.md
