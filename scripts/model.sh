@@ -69,7 +69,7 @@ for model in "$out"/*/; do
 		*) failed=1 verdict="WRONG: $verdict" ;;
 		esac
 		states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' "$folder/pan.out" 2>/dev/null || true)
-		seconds=$(sed -n 's/^pan: elapsed time \([0-9.e+-]*\) seconds/\1/p' "$folder/pan.out" 2>/dev/null || true) # of processor time
+		seconds=$(sed -n 's/^pan: elapsed time \([0-9.e+-]*\) seconds/\1/p' "$folder/pan.out" 2>/dev/null || true)
 		printf '%-9s %-62s %10s %8s  %s\n' "$(basename "$model")" "$(cat "$folder/flags")" "${states:-?}" "${seconds:-?}" "$verdict"
 	done
 	grep -o 'SITUATION("[^"]*")' "$model/1/model.pml" | sed 's/SITUATION("//; s/")//' | sort -u >"$model/wanted" || true
