@@ -101,5 +101,6 @@
 // acquire.go, exclude.go, prepare.go, replace.go, commit.go are the steps of a lease; lease.go is how a
 // lease saves, loses and fails. parts.go chooses the folders that are replaced and where they are staged.
 // carry.go carries out lists, grab.go their part about replaced folders, target.go tells the right disk,
-// finish.go does it for others. exists.go tells whether there is data.
+// finish.go does it for others. exists.go tells whether there is data. model/README.md: what of this was proved
+// with a model checker, step by step.
 package ledger

@@ -24,6 +24,8 @@
           the exchange is made before `committing` is saved
    fault: SETTLE_UNLANDED RUNS=2
           what a dead run had committed is left for later
+   fault: SETTLE_LOOKS_ONCE RUNS=2
+          who finds that a run which it takes for dead does not hold its batch any more does not look why
    fault: NOT_PUT_BACK RUNS=2 TWO_RENAMES
           who grabs after the first of two renames removes the old folder                                        */
 
@@ -138,7 +140,13 @@ look:
      :: atomic { record[o] == running -> SITUATION("a run that is excluded by one that runs"); goto stepBack }
      :: atomic { record[o] == asking && me > o -> SITUATION("of two that ask the higher one steps back"); goto stepBack }
      :: atomic { record[o] == asking && me < o -> goto look }
-     :: atomic {                                                                       /* judged dead */
+#ifdef SETTLE_LOOKS_ONCE
+     :: atomic { record[o] != absent && says[o] == holds -> skip };
+        atomic { if :: says[o] == holds -> says[o] = given :: else -> goto looked fi };
+        CARRY(o);
+looked: skip
+#endif
+     :: atomic {                                                                       /* judged dead: exclusion.settle */
           record[o] != absent ->
           if :: says[o] == holds -> says[o] = given; SITUATION("a live run of another batch is taken over") :: else fi
         };
