@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth generate venv model test bench check .FORCE
+.PHONY: needs help build plugins quickstart fixedwidth orders generate venv model test editor bench mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ quickstart: build ## run a real pipeline: once, again (refused), and as a rerun
 fixedwidth: build ## build a plugin that is not built in and run a pipeline with it
 	@scripts/fixedwidth.sh
 
+orders: build ## run a pipeline with bad rows, two outputs and a task that reads another one's
+	@scripts/orders.sh
+
 # The end-to-end tests need the program with fault injection, and readers that are not ours.
 bin/ubunye-fault: plugins .build/hostile .FORCE
 	$(PROGRAM) -tags fault -o $@ ./cmd/ubunye
@@ -63,9 +66,11 @@ venv: .venv/made ## install the foreign readers that tests check with
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r e2e/requirements.txt
 	@touch $@
 
-generate: ## write what follows from the declaration of the pipeline file
+generate: ## write the schemas and pages that follow from the declarations in the source
 	$(GO) run ./engine/config/gen schema > .build/schema && mv .build/schema schemas/pipeline.schema.json
 	$(GO) run ./engine/config/gen reference > .build/reference && mv .build/reference docs/reference.md
+	$(GO) build -o .build/schemas ./schemas/gen
+	for file in $$(.build/schemas list); do .build/schemas $$file > .build/generated && mv .build/generated $$file || exit 1; done
 
 model: ## check the models of the ledger, and that each of their faults is found
 	@scripts/model.sh
@@ -73,14 +78,23 @@ model: ## check the models of the ledger, and that each of their faults is found
 test: plugins bin/ubunye-fault venv model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout=20m ./...
 
+editor: ## check the schema of the pipeline file as editors use it, by yaml-language-server (needs npm)
+	npm install --silent --no-audit --no-fund --prefix .build/editor yaml-language-server@1.25.0
+	node scripts/editor.mjs .build/editor
+
 bench: build bin/ubunye-fault ## measure against bare DuckDB and write docs/bench.md
 	$(GO) build -trimpath -ldflags='-s -w' -o .build/peer ./bench/peer
 	$(GO) run ./bench
 
-check: plugins ## formatting, vet and the rules of the source
-	@test -z "$$(gofmt -l bench cmd configs engine plugins e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine plugins e2e; exit 1; }
+mutants: plugins ## break the source by one edit at a time: a test must find each
+	$(GO) run ./mutants
+
+check: plugins mutants ## formatting, vet, mutants and the rules of the source
+	@test -z "$$(gofmt -l bench cmd configs engine mutants plugins schemas e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine mutants plugins schemas e2e; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
+	@$(GO) build -o .build/schemas ./schemas/gen
+	@for file in $$(.build/schemas list); do .build/schemas $$file | cmp - $$file || { echo "run make generate" >&2; exit 1; }; done
 	$(GO) vet ./...
 	$(GO) vet -tags fault ./engine/store/fsops ./cmd/ubunye
 	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) vet ./engine/abi ./plugins/... ./configs/...

@@ -51,6 +51,7 @@ type project struct {
 	env  []string // more environment
 
 	format string // of the outputs that rows reads; empty: parquet
+	forged bool   // the test writes files of the ledger that the program would not
 }
 
 // cacheHome is shared by the tests, so that each does not compile the writers again.
@@ -60,6 +61,7 @@ func newProject(t *testing.T, pipeline string) *project {
 	t.Helper()
 	p := &project{t: t, dir: t.TempDir(), home: cacheHome}
 	p.write("pipeline.yaml", pipeline)
+	t.Cleanup(p.checkLedger)
 	return p
 }
 
@@ -126,6 +128,9 @@ func (q *process) wait() result {
 	}
 	if strings.Contains(r.stderr, "panic:") || strings.Contains(r.stderr, "DATA RACE") || strings.Contains(r.stderr, "goroutine ") {
 		q.t.Fatalf("the program crashed:\n%s", r.stderr)
+	}
+	if q.cmd.Path == program && q.cmd.ProcessState.Exited() {
+		checkJSON(q.t, q.cmd.Args[1:], r)
 	}
 	return r
 }

@@ -18,6 +18,7 @@ type batch struct {
 	*run
 	task     plan.Task
 	lease    *ledger.Lease
+	sources  map[string]*ledger.Finished // what the tasks that it reads from committed, by task
 	session  compute.Session
 	targets  []plan.Target                    // those of task.Targets that are written
 	skipped  map[string]string                // the folders of the others, by output
@@ -27,6 +28,7 @@ type batch struct {
 	staged   map[string]ledger.Result         // by output
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made
+	progress progress
 }
 
 // execute is the path of one batch, a call a step; steps 1 to 4 were done for the whole run. Whatever
@@ -62,10 +64,14 @@ func (b *batch) prepare(ctx context.Context) error {
 	if len(b.targets) == 0 {
 		return context.Cause(ctx)
 	}
-	if err := b.read(ctx); err != nil { // 6
-		return err
+	err := b.read(ctx) // 6
+	if err == nil {
+		err = b.stage(ctx) // 7
 	}
-	if err := b.stage(ctx); err != nil { // 7
+	if still := b.stillFinished(ctx); still != nil && context.Cause(ctx) == nil {
+		return still // that is why a file that was read may be gone
+	}
+	if err != nil {
 		return err
 	}
 	if err := b.unchanged(); err != nil {
@@ -86,7 +92,7 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 	case errors.As(err, new(*ledger.LostError)) && errors.As(cause, new(*ledger.StagedError)):
 		cause = err // that is why what was staged is gone
 	case err != nil:
-		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Message: "giving the batch back failed too: " + err.Error()})
+		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Batch: batchText(b.task.Batch), Message: "giving the batch back failed too: " + err.Error()})
 	}
 	if kept := b.lease.Replaced(); len(kept) > 0 {
 		cause = &keptError{kept: kept, err: cause}
@@ -110,6 +116,7 @@ func (b *batch) start(ctx context.Context) error {
 	}
 	session, err := b.Compute.Open(ctx, compute.Settings{
 		Memory:    b.config.Engine.Memory,
+		Share:     min(b.config.Parallel, b.plan.Width),
 		Threads:   b.config.Engine.Threads,
 		Spill:     b.spillFolder(b.task.Name),
 		Variables: b.variables(),
@@ -178,6 +185,11 @@ func (b *batch) sayEmpty(t plan.Target, rows int64, replaced ledger.Replaced) {
 		did = "was not touched: without rows there are no partitions to replace"
 	}
 	b.warn(fmt.Sprintf("task %s, output %s: the result has no rows; %s %s", b.task.Name, t.Name, t.Written, did))
+}
+
+// warn is that of the run, for the task: events of tasks side by side are told apart by it.
+func (b *batch) warn(text string) {
+	b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Batch: batchText(b.task.Batch), Message: text})
 }
 
 // close gives back what the steps opened. It may be called again.

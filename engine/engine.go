@@ -27,11 +27,14 @@ type Engine struct {
 	CacheDir string           // of the user, for the writers; empty: the default
 	Now      func() time.Time // for dates that people read, and durations
 	Report   report.Reporter
+
+	Every time.Duration                                             // between two events of a task's progress; 0: none
+	Ticks func(time.Duration) (ticks <-chan time.Time, stop func()) // the clock of Every
 }
 
 // New returns an Engine on the embedded DuckDB. All changes of ledger and outputs go through changes.
 func New(changes *fsops.FS, reporter report.Reporter) *Engine {
-	return &Engine{Compute: duckdb.Engine{}, FS: changes, Now: time.Now, Report: reporter}
+	return &Engine{Compute: duckdb.Engine{}, FS: changes, Now: time.Now, Report: reporter, Ticks: ticker}
 }
 
 // Options are those of one start.
@@ -98,8 +101,12 @@ func (r *run) openLedger(ctx context.Context) error {
 }
 
 func (r *run) pluginLog(plugin string, level abi.Level, text string) {
+	r.emit(pluginEvent(plugin, level, text))
+}
+
+func pluginEvent(plugin string, level abi.Level, text string) report.Event {
 	names := map[abi.Level]string{abi.LevelDebug: "debug", abi.LevelInfo: "info", abi.LevelWarn: "warn", abi.LevelError: "error"}
-	r.emit(report.Event{Kind: report.PluginLog, Path: plugin, Level: names[level], Message: text})
+	return report.Event{Kind: report.PluginLog, Plugin: plugin, Level: names[level], Message: text}
 }
 
 // emit fills in what every event has and passes it on.

@@ -181,7 +181,7 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 		Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s: %s in %s); running it again would add the batch twice",
 			ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run, report.Count(rows, "row"), report.Count(files, "file")),
 		Data: untouched,
-		Hint: "to replace it: " + r.command("--rerun") + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
+		Hint: "to replace it: " + r.command("--rerun") + r.thenReaders(e.Batch.Task) + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
 }
 
 // explainLedger is for trouble with the ledger itself and for what happens on the way to the commit and after it.

@@ -17,18 +17,18 @@ import (
 
 // PluginInfo is a writer and the module that holds it.
 type PluginInfo struct {
-	Name         string           `json:"name"` // a format of outputs; of a file that no pipeline names, the writer's own
-	Version      string           `json:"version"`
-	Doc          string           `json:"doc,omitempty"`
-	File         string           `json:"file,omitempty"` // as the person or the pipeline names it; empty: built in
-	SHA256       string           `json:"sha256"`         // of the module
-	Size         int64            `json:"size"`           // bytes of the module
-	ABI          int              `json:"abi"`
-	Capabilities []abi.Capability `json:"capabilities"`
-	Modes        []abi.Mode       `json:"modes"`
-	Options      []writer.Option  `json:"options"`
-	Schema       json.RawMessage  `json:"options_schema,omitempty"`
-	Refused      string           `json:"refused,omitempty"` // why a pipeline of this version cannot use it
+	Name         string           `json:"name"`                     // a format of outputs; of a file that no pipeline names, the writer's own
+	Version      string           `json:"version"`                  // version of the writer
+	Doc          string           `json:"doc,omitempty"`            // what it writes, on one line
+	File         string           `json:"file,omitempty"`           // the module, as the person or the pipeline names it; empty: built in
+	SHA256       string           `json:"sha256"`                   // SHA-256 of the module, in hexadecimal
+	Size         int64            `json:"size"`                     // bytes of the module
+	ABI          int              `json:"abi"`                      // version of the contract that it speaks
+	Capabilities []abi.Capability `json:"capabilities"`             // what it needs of the engine
+	Modes        []abi.Mode       `json:"modes"`                    // what an output may have as its mode, and how each is delivered
+	Options      []writer.Option  `json:"options"`                  // what an output may have as its options
+	Schema       json.RawMessage  `json:"options_schema,omitempty"` // the same as the writer says it: JSON Schema of the options
+	Refused      string           `json:"refused,omitempty"`        // why a pipeline of this version cannot use it
 }
 
 // Plugins lists the built-in writers and, if o names a pipeline file, the plugins of that pipeline; those that cannot

@@ -7,55 +7,67 @@ import (
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
 )
 
 // Validate checks a pipeline file as a run would, without reading data or the ledger. Required variables
 // that have no value are given back; they are no mistake of the file.
 func (e *Engine) Validate(ctx context.Context, o Options) (unset []config.Variable, err error) {
+	r, unset, err := e.loadUnset(ctx, o)
+	if err == nil {
+		r.sayWarnings()
+	}
+	return unset, err
+}
+
+// loadUnset is load for those who only look: required variables may be without a value, and are given back.
+func (e *Engine) loadUnset(ctx context.Context, o Options) (*run, []config.Variable, error) {
 	o.AllowUnset = true
 	pipeline, err := config.Load(o.File, o.Options)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	unset = pipeline.Unset
+	unset := pipeline.Unset
 	pipeline.Unset = nil
 	r := &run{Engine: e, options: o, config: pipeline}
 	if err := r.openWriters(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	_, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
-	return unset, err
+	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
+	return r, unset, err
 }
 
 // PlannedTask is what a run would do with one task now.
 type PlannedTask struct {
-	Task    string          `json:"task"`
-	Batch   string          `json:"batch"` // its variables, as dt=2026-01-01
-	Key     string          `json:"key"`
-	Named   bool            `json:"named"` // a finished one is refused
-	Verdict Verdict         `json:"verdict"`
-	Reason  string          `json:"reason"` // one line
-	Outputs []PlannedOutput `json:"outputs"`
+	Task    string          `json:"task"`            // name of the task
+	Batch   string          `json:"batch"`           // the variables of its batch, as dt=2026-01-01; empty: it has none
+	Key     string          `json:"key"`             // key of the batch
+	Named   bool            `json:"named"`           // it is refused when it is finished and the task appends
+	Verdict Verdict         `json:"verdict"`         // what would happen
+	Code    problem.Code    `json:"code,omitempty"`  // of a refusal: the reason that a run would give
+	Reason  string          `json:"reason"`          // why, on one line
+	After   []string        `json:"after,omitempty"` // tasks that are done before it begins
+	Outputs []PlannedOutput `json:"outputs"`         // in the order of the file
 }
 
 // PlannedOutput is one output of a PlannedTask.
 type PlannedOutput struct {
-	Output string `json:"output"`
-	Format string `json:"format"`
-	Mode   string `json:"mode"`
-	Class  string `json:"class"` // delivery class
-	Path   string `json:"path"`  // as written in the pipeline
-	Files  int64  `json:"files"` // that the last commit landed
-	Rows   int64  `json:"rows"`  // that the last commit landed
+	Output string `json:"output"` // name of the output
+	Format string `json:"format"` // name of its writer
+	Mode   string `json:"mode"`   // what becomes of what is there
+	Class  string `json:"class"`  // delivery class
+	Path   string `json:"path"`   // its folder, as written in the pipeline
+	Files  int64  `json:"files"`  // files that the last commit landed
+	Rows   int64  `json:"rows"`   // rows that the last commit landed
 
-	Replaces *Replaces `json:"replaces,omitempty"` // of modes that replace what is in the folder
-	Will     string    `json:"will,omitempty"`     // one line, where the mode depends on what is in the folder now
+	Replaces *Replaces `json:"replaces,omitempty"` // what is in the folder now, for modes that replace it
+	Will     string    `json:"will,omitempty"`     // what would happen, on one line, where the mode depends on what is in the folder now
 }
 
 // Replaces is data that a run would replace, as far as it can be told before the rows are known.
 type Replaces struct {
-	Files      int64 `json:"files"`
+	Files      int64 `json:"files"`      // data files
 	Partitions int64 `json:"partitions"` // folders that hold some of them
 }
 
@@ -64,9 +76,9 @@ type Verdict string
 
 // The verdicts.
 const (
-	WouldRun     Verdict = "run"
-	WouldReplace Verdict = "replace"
-	WouldRefuse  Verdict = "refuse"
+	WouldRun     Verdict = "run"     // It would run.
+	WouldReplace Verdict = "replace" // It would replace what is there.
+	WouldRefuse  Verdict = "refuse"  // It would be refused.
 )
 
 // Plan tells what Run would do now with the same options. It changes nothing.
@@ -78,6 +90,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 	if err := r.openLedger(ctx); err != nil {
 		return nil, err
 	}
+	r.sayWarnings()
 	var tasks []PlannedTask
 	for i, t := range r.plan.Tasks {
 		view, err := r.ledger.Look(ctx, ledgerBatch(t.Batch))
@@ -85,6 +98,9 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			return nil, r.explain(err, t.Name)
 		}
 		task := PlannedTask{Task: t.Name, Batch: batchText(t.Batch), Key: t.Batch.Key, Named: t.Batch.Named}
+		for _, a := range t.After {
+			task.After = append(task.After, a.Task)
+		}
 		for _, o := range t.Targets {
 			out := PlannedOutput{Output: o.Name, Format: o.Format, Mode: o.Mode, Class: o.Class, Path: o.Written}
 			if view.Finished != nil {
@@ -95,7 +111,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			}
 			task.Outputs = append(task.Outputs, out)
 		}
-		task.Verdict, task.Reason = r.verdict(ctx, r.requests()[i], view, task.Outputs)
+		r.judge(ctx, &task, r.requests()[i], view)
 		tasks = append(tasks, task)
 	}
 	return tasks, nil
@@ -141,17 +157,26 @@ func (r *run) foresee(out *PlannedOutput, t plan.Target, b plan.Batch) error {
 	return nil
 }
 
-func (r *run) verdict(ctx context.Context, request ledger.Request, view ledger.View, outputs []PlannedOutput) (Verdict, string) {
+// judge tells what would happen to a task.
+func (r *run) judge(ctx context.Context, task *PlannedTask, request ledger.Request, view ledger.View) {
 	if r.options.LeaseOff {
-		return WouldRun, "the ledger is switched off: nothing is refused"
+		task.Verdict, task.Reason = WouldRun, "the ledger is switched off: nothing is refused"
+		return
 	}
 	err := r.ledger.Refusal(ctx, request)
 	if err == nil {
 		err = r.ledger.TargetRefusal(ctx, r.targets())
 	}
 	if err != nil {
-		return WouldRefuse, r.explain(err, request.Batch.Task)[0].Error()
+		p := r.explain(err, request.Batch.Task)[0]
+		task.Verdict, task.Code, task.Reason = WouldRefuse, p.Code, p.Error()
+		return
 	}
+	task.Verdict, task.Reason = r.verdict(request, view, task.Outputs)
+}
+
+// verdict tells what would happen to a task that is not refused.
+func (r *run) verdict(request ledger.Request, view ledger.View, outputs []PlannedOutput) (Verdict, string) {
 	if !request.Appends {
 		last := "first run"
 		if view.Finished != nil {

@@ -20,7 +20,7 @@ const module = "github.com/ubunye-io/ubunye/"
 // mayImport is the whole of what our packages may import of ours, transitively read: down only, and
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
-	"cmd/ubunye":                 {"engine", "engine/problem", "engine/report", "engine/store/fsops"},
+	"cmd/ubunye":                 {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
 	"engine":                     {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":             {},
 	"engine/report":              {"engine/problem"},
@@ -37,8 +37,12 @@ var mayImport = map[string][]string{
 	"engine/store/fsops":         {},
 	"engine/store/storetest":     {"engine/store", "engine/store/fsops"},
 	"plugins/sdk":                {"engine/abi"},
+	"schemas":                    {},
+	"schemas/gen":                {"engine/problem"}, // it reads the source of the others; of problem it asks the exit code of each reason
+	"schemas/schematest":         {"schemas"},
 	"e2e":                        {},
 	"bench":                      {},
+	"mutants":                    {},
 	"bench/peer":                 {}, // measures against DuckDB itself
 }
 
@@ -48,10 +52,15 @@ var doors = map[string]string{
 	"github.com/knadh/koanf":                "engine/config",
 	"github.com/tetratelabs/wazero":         "engine/writer",
 	"github.com/duckdb/duckdb-go":           "engine/compute/duckdb",
+	"github.com/mattn/go-runewidth":         "engine/report",
+	"golang.org/x/term":                     "cmd/ubunye",
 	"github.com/spf13/cobra":                "cmd/ubunye",
 	"github.com/spf13/pflag":                "cmd/ubunye",
 	"github.com/santhosh-tekuri/jsonschema": "engine/writer",
 }
+
+// helpers of tests, and what measures, may use any library.
+var helpers = []string{"bench/peer", "schemas/schematest"}
 
 type listed struct {
 	ImportPath string
@@ -101,7 +110,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 				continue
 			}
 			for lib, door := range doors {
-				if (imp == lib || strings.HasPrefix(imp, lib+"/")) && name != door && name != "bench/peer" && !strings.HasPrefix(name, door+"/") {
+				if (imp == lib || strings.HasPrefix(imp, lib+"/")) && name != door && !slices.Contains(helpers, name) && !strings.HasPrefix(name, door+"/") {
 					t.Errorf("%s imports %s, whose one door is %s", name, imp, door)
 				}
 			}
@@ -145,7 +154,7 @@ var changes = map[string][]string{
 func TestOnlyFsopsChangesFileSystems(t *testing.T) {
 	eachCall(t, func(pkg, file string, sel *ast.SelectorExpr) {
 		// Guests have no file system, tools of the build are no part of the product.
-		if pkg == "engine/store/fsops" || pkg == "engine/writer/internal/pack" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "plugins/") {
+		if pkg == "engine/store/fsops" || pkg == "engine/writer/internal/pack" || pkg == "mutants" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "plugins/") {
 			return
 		}
 		if id, ok := sel.X.(*ast.Ident); ok && slices.Contains(changes[id.Name], sel.Sel.Name) {
@@ -175,7 +184,7 @@ func TestOnlyMainExits(t *testing.T) {
 
 // isProgram tells whether a package is a small program of its own beside the product's.
 func isProgram(pkg string) bool {
-	return pkg == "engine/config/gen" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
+	return pkg == "engine/config/gen" || pkg == "schemas/gen" || pkg == "mutants" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
 }
 
 // Whether a run lives is judged by looking: a signal, also number 0, may reach a process that took its pid. The plugin

@@ -30,8 +30,8 @@ type run struct {
 }
 
 // Run does one start of the program: it holds the batches of all its tasks, or none, and then runs the
-// tasks in order. A failed task does not stop those that do not depend on it. What landed is told by
-// events. The error is a problem.List, the worst of which gives the exit code.
+// tasks, in the order of the plan and several at once if the pipeline says so. A failed task cancels those that
+// need what it writes, and no other. What landed is told by events. The error is a problem.List, the worst of which gives the exit code.
 func (e *Engine) Run(ctx context.Context, o Options) error {
 	r, err := e.load(ctx, o)
 	if err != nil {
@@ -43,7 +43,8 @@ func (e *Engine) Run(ctx context.Context, o Options) error {
 	if err := r.lease(ctx); err != nil {
 		return err
 	}
-	r.emit(report.Event{Kind: report.RunStarted, Message: r.config.Name})
+	r.emit(report.Event{Kind: report.RunStarted, Pipeline: r.config.Name})
+	r.sayWarnings()
 	problems := r.tasks()
 	r.end(ctx, ended(problems))
 	if r.options.LeaseOff {
@@ -53,24 +54,6 @@ func (e *Engine) Run(ctx context.Context, o Options) error {
 		return problems
 	}
 	return nil
-}
-
-// tasks runs every task. Once the run was told to stop, those that have not begun only give their batches back.
-func (r *run) tasks() (problems problem.List) {
-	ctx := r.record.Context()
-	for i, t := range r.plan.Tasks {
-		if ctx.Err() == nil {
-			problems = append(problems, r.task(ctx, t, r.leases[i])...)
-			continue
-		}
-		if len(problems) == 0 {
-			problems = r.explain(context.Cause(ctx), "")
-		}
-		if err := r.leases[i].Release(context.WithoutCancel(ctx)); err != nil {
-			r.warn(fmt.Sprintf("task %s: giving the batch back failed: %v", t.Name, err))
-		}
-	}
-	return problems
 }
 
 // forgetLedger removes the ledger of a run with the lease off, unless something is committed that has not
@@ -155,6 +138,13 @@ func (r *run) end(ctx context.Context, status ledger.Status) {
 	}
 }
 
+// sayWarnings tells what the plan found that is no mistake for certain.
+func (r *run) sayWarnings() {
+	for _, p := range r.plan.Warnings {
+		r.emit(report.Event{Kind: report.Warning, Task: p.Task, Output: p.Output, Message: p.Error()})
+	}
+}
+
 func (r *run) warn(text string) { r.emit(report.Event{Kind: report.Warning, Message: text}) }
 
 // finishCommitted carries out what earlier runs, of the pipeline or into its targets, had committed and not landed.
@@ -210,10 +200,17 @@ func (r *run) info() ledger.RunInfo {
 // targets are the places that the run writes to. A mode that asks whether there is data counts as replacing:
 // nobody else may write meanwhile.
 func (r *run) targets() (targets []ledger.Target) {
+	places := map[string][]int{}
 	for _, t := range r.plan.Tasks {
-		for _, o := range t.Targets {
-			targets = append(targets, ledger.Target{Path: o.Path, Adds: o.Mode == modeAppend, Parts: o.Mode == modePartitions})
+		var after []int
+		for _, a := range t.After {
+			after = append(after, places[a.Task]...)
 		}
+		for _, o := range t.Targets {
+			places[t.Name] = append(places[t.Name], len(targets))
+			targets = append(targets, ledger.Target{Path: o.Path, Adds: o.Mode == modeAppend, Parts: o.Mode == modePartitions, After: after})
+		}
+		places[t.Name] = append(places[t.Name], after...)
 	}
 	return targets
 }
@@ -242,24 +239,4 @@ func (r *run) requests() []ledger.Request {
 
 func ledgerBatch(b plan.Batch) ledger.Batch {
 	return ledger.Batch{Pipeline: b.Pipeline, Task: b.Task, Variables: b.Variables, Profile: b.Profile, Key: b.Key, Named: b.Named}
-}
-
-// task runs one task and tells how it went.
-func (r *run) task(ctx context.Context, t plan.Task, lease *ledger.Lease) problem.List {
-	started := r.Now()
-	r.emit(report.Event{Kind: report.TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
-	b := &batch{run: r, task: t, lease: lease}
-	err := b.execute(ctx)
-	took := r.Now().Sub(started).Seconds()
-	if err == nil {
-		r.emit(report.Event{Kind: report.TaskFinished, Task: t.Name, Batch: batchText(t.Batch), Duration: took})
-		return nil
-	}
-	problems := r.explain(err, t.Name)
-	for _, p := range problems {
-		failed := report.Of(report.TaskFailed, p)
-		failed.Task, failed.Batch, failed.Duration = t.Name, batchText(t.Batch), took
-		r.emit(failed)
-	}
-	return problems
 }

@@ -108,15 +108,16 @@ func (b *batch) read(ctx context.Context) error {
 	b.pinned = map[string][]compute.File{}
 	inputs := map[string]inputPrint{}
 	for _, in := range b.task.Inputs {
-		columns := make([]compute.Column, len(in.Columns))
-		for i, c := range in.Columns {
-			columns[i] = compute.Column{Name: c.Name, Type: c.Type}
+		asked, err := b.input(ctx, in)
+		if err != nil {
+			return err
 		}
-		relation, files, err := b.session.Input(ctx, compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options})
+		relation, files, err := b.session.Input(ctx, asked)
 		if err != nil {
 			return err
 		}
 		b.pinned[in.Name] = files
+		b.progress.listed(files)
 		inputs[in.Name] = fingerprint(files)
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
@@ -138,6 +139,18 @@ func (b *batch) read(ctx context.Context) error {
 	return b.session.Prepare(ctx, steps, consumed)
 }
 
+// input is what the compute engine is asked to read.
+func (b *batch) input(ctx context.Context, in config.Input) (compute.Input, error) {
+	if in.From != nil {
+		return b.from(ctx, in)
+	}
+	columns := make([]compute.Column, len(in.Columns))
+	for i, c := range in.Columns {
+		columns[i] = compute.Column{Name: c.Name, Type: c.Type}
+	}
+	return compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options}, nil
+}
+
 // lookForRows does what the pipeline says of an input without rows.
 func (b *batch) lookForRows(ctx context.Context, in config.Input, relation compute.Relation) error {
 	if in.OnEmpty == "ok" {
@@ -147,7 +160,7 @@ func (b *batch) lookForRows(ctx context.Context, in config.Input, relation compu
 	if err != nil || len(head) > 0 {
 		return err
 	}
-	message := fmt.Sprintf("input %s: %s has no rows", in.Name, in.Written)
+	message := fmt.Sprintf("input %s: %s has no rows", in.Name, in.Reads())
 	if in.OnEmpty == "fail" {
 		return &problem.Problem{Code: problem.InputMissing, Pos: in.PathPos, Message: message, Data: nothing, Hint: "on_empty is fail; ok or warn would go on"}
 	}
@@ -185,11 +198,13 @@ func (b *batch) stage(ctx context.Context) error {
 	}
 	b.staged = map[string]ledger.Result{}
 	for _, t := range b.targets {
+		b.progress.stages(b.lease.Staging(t.Name))
 		result, err := b.stageOne(ctx, t)
 		if err != nil {
 			return &outputError{target: t, err: err}
 		}
 		b.staged[t.Name] = result
+		b.progress.hasStaged(result)
 	}
 	return nil
 }
@@ -218,6 +233,9 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 		reported[f.Name] = f.Bytes
 	}
 	result := ledger.Result{Rows: answer.Rows, Files: int64(len(found))}
+	for _, c := range schema {
+		result.Columns = append(result.Columns, ledger.Column{Name: c.Name, Type: c.Type})
+	}
 	if t.Mode == modePartitions {
 		result.Slice = sliceOf(t, b.task.Batch, columns)
 	}
@@ -245,6 +263,7 @@ func reportedSize(size int64, ok bool) string {
 const stagedSuffix = ".staged"
 
 func (b *batch) step(name string) {
+	b.progress.begin(name)
 	b.emit(report.Event{Kind: report.StepStarted, Task: b.task.Name, Batch: batchText(b.task.Batch), Step: name})
 }
 

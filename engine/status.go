@@ -11,53 +11,53 @@ import (
 
 // Status is what the ledger knows of a pipeline.
 type Status struct {
-	Ledger     string        `json:"ledger"` // path of the ledger
-	Exists     bool          `json:"exists"` // there has been a run
-	Batches    []BatchStatus `json:"batches"`
-	Runs       []RunStatus   `json:"runs"`       // that did not end well, or have not ended
+	Ledger     string        `json:"ledger"`     // path of the ledger
+	Exists     bool          `json:"exists"`     // there has been a run
+	Batches    []BatchStatus `json:"batches"`    // every batch of the pipeline that has a document
+	Runs       []RunStatus   `json:"runs"`       // runs that did not end well, or have not ended
 	Unreadable []string      `json:"unreadable"` // files that are there and cannot be used, with the reason
 	Stray      []string      `json:"stray"`      // staging folders that nothing names
 }
 
 // BatchStatus is one batch. Several of the parts may be there at once.
 type BatchStatus struct {
-	Task     string          `json:"task"`
-	Batch    string          `json:"batch"` // its variables, as dt=2026-01-01
-	Key      string          `json:"key"`
-	State    string          `json:"state"` // free, held or finished
-	Held     *HolderStatus   `json:"held,omitempty"`
-	Finished *FinishedStatus `json:"finished,omitempty"`
-	Todo     int             `json:"todo"` // entries of the to-do list that are left
-	Failed   string          `json:"failed,omitempty"`
-	Kept     []string        `json:"kept,omitempty"` // outputs that hold rows of a run that failed before its commit
+	Task     string          `json:"task"`               // name of the task
+	Batch    string          `json:"batch"`              // the variables that make it, as dt=2026-01-01; empty: it has none
+	Key      string          `json:"key"`                // key of the batch
+	State    string          `json:"state"`              // one of free, held and finished
+	Held     *HolderStatus   `json:"held,omitempty"`     // the run that holds it
+	Finished *FinishedStatus `json:"finished,omitempty"` // its last commit
+	Todo     int             `json:"todo"`               // entries of the to-do list that are left
+	Failed   string          `json:"failed,omitempty"`   // why the last try failed; absent: it did not
+	Kept     []string        `json:"kept,omitempty"`     // outputs that hold rows of a run that failed before its commit
 }
 
 // HolderStatus is a run that holds a batch.
 type HolderStatus struct {
-	Run   string        `json:"run"`
-	Host  string        `json:"host"`
-	PID   int           `json:"pid"`
-	Since time.Time     `json:"since"`
-	Age   time.Duration `json:"heartbeat_age_ns"` // of its last heartbeat
+	Run   string        `json:"run"`              // id of the run
+	Host  string        `json:"host"`             // its host name
+	PID   int           `json:"pid"`              // its process id
+	Since time.Time     `json:"since"`            // when it took the batch
+	Age   time.Duration `json:"heartbeat_age_ns"` // nanoseconds since its last heartbeat
 	Gone  bool          `json:"gone"`             // its process has certainly ended
 }
 
 // FinishedStatus is a batch's last commit.
 type FinishedStatus struct {
-	Run   string    `json:"run"`
-	At    time.Time `json:"at"`
-	Rows  int64     `json:"rows"`
-	Files int64     `json:"files"`
-	Bytes int64     `json:"bytes"`
+	Run   string    `json:"run"`   // id of the run
+	At    time.Time `json:"at"`    // when it committed
+	Rows  int64     `json:"rows"`  // rows written
+	Files int64     `json:"files"` // files written
+	Bytes int64     `json:"bytes"` // bytes of the files
 }
 
 // RunStatus is a run's record.
 type RunStatus struct {
-	Run    string    `json:"run"`
-	Status string    `json:"status"`
-	Host   string    `json:"host"`
-	PID    int       `json:"pid"`
-	Since  time.Time `json:"since"`
+	Run    string    `json:"run"`    // id of the run
+	Status string    `json:"status"` // how far it got, as in its record
+	Host   string    `json:"host"`   // its host name
+	PID    int       `json:"pid"`    // its process id
+	Since  time.Time `json:"since"`  // when it began
 }
 
 // Status reads the ledger of a pipeline. It changes nothing and needs no variables; those that are given

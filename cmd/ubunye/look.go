@@ -62,6 +62,9 @@ func asRun(command []string) []string {
 func (a *app) printPlanned(t engine.PlannedTask) {
 	fmt.Fprintf(a.stdout, "task %s, batch %s\n", t.Task, batchName(t.Batch, t.Key))
 	fmt.Fprintf(a.stdout, "  would %s: %s\n", t.Verdict, t.Reason)
+	if len(t.After) > 0 {
+		fmt.Fprintf(a.stdout, "  after %s\n", strings.Join(t.After, ", "))
+	}
 	for _, o := range t.Outputs {
 		last := ""
 		if o.Files > 0 {

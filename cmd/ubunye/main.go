@@ -82,7 +82,8 @@ func interruption(s os.Signal) *problem.Problem {
 // The first of args is the program's name, as it was typed.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	printed := &printer{to: stdout}
-	app := &app{stdout: printed, stderr: stderr, args: args, reporter: &report.Plain{Out: printed, Err: stderr}, told: map[string]bool{}}
+	app := &app{stdout: printed, stderr: stderr, args: args, told: map[string]bool{}}
+	app.guessReporter(args[1:])
 	root := app.command()
 	root.SetArgs(args[1:])
 	root.SetIn(stdin)
@@ -95,7 +96,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	app.complain(err)
 	exit := problem.Exit(err)
-	app.Report(report.Event{Kind: report.RunFinished, Time: time.Now(), Exit: &exit, Duration: time.Since(begun).Seconds()})
+	if app.running {
+		app.Report(report.Event{Kind: report.RunFinished, Time: time.Now(), Run: app.run, Exit: &exit, Duration: time.Since(begun).Seconds()})
+	}
 	return exit
 }
 
@@ -125,19 +128,25 @@ func (p *printer) lost() error {
 type app struct {
 	stdout, stderr io.Writer
 	args           []string        // the words of the command line, the program's name first
+	running        bool            // the command is run, whose last event is told when the program ends
 	reporter       report.Reporter // what prints; plain lines unless flags say otherwise
+	every          time.Duration   // how often the progress of a task is told; 0: never
 
 	mu   sync.Mutex
 	told map[string]bool // problems that an event has told already
+	run  string          // id of the run, once it has one
 }
 
-// Report passes an event on, and remembers which problems were told.
+// Report passes an event on, and remembers which problems were told and what run it is.
 func (a *app) Report(e report.Event) {
+	a.mu.Lock()
 	if e.Problem != nil {
-		a.mu.Lock()
 		a.told[e.Problem.Error()] = true
-		a.mu.Unlock()
 	}
+	if e.Run != "" {
+		a.run = e.Run
+	}
+	a.mu.Unlock()
 	a.reporter.Report(e)
 }
 
@@ -220,7 +229,9 @@ func (a *app) newEngine() (*engine.Engine, error) {
 	if err != nil {
 		return nil, usage("UBUNYE_FAULT: "+err.Error(), "")
 	}
-	return engine.New(changes, a), nil
+	e := engine.New(changes, a)
+	e.Every = a.every
+	return e, nil
 }
 
 // leaseOff reads UBUNYE_RUN_LEASE, which switches the ledger off.

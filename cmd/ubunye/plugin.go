@@ -85,9 +85,33 @@ func (a *app) pluginInspectCommand() *cobra.Command {
 			}
 			return nil
 		}}
+	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.completeWriter(f.file, begun), cobra.ShellCompDirectiveDefault // or a file
+	}
 	f.add(cmd)
 	addJSON(cmd, &asJSON)
 	return cmd
+}
+
+// completeWriter completes the name of a writer. What cannot be found out is not offered.
+func (a *app) completeWriter(file, begun string) (all []cobra.Completion) {
+	e, err := a.newEngine()
+	if err != nil {
+		return nil
+	}
+	names, err := e.WriterNames(file)
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, begun) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // lookFlags are those of a command that may be told of a pipeline file.
@@ -97,6 +121,7 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.file, "config", "c", "", "the pipeline `FILE` whose plugins are meant too")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "`NAME` of the profile to lay over the file")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	completePipeline(cmd, &f.file)
 }
 
 func (f *lookFlags) options() engine.Options {

@@ -6,27 +6,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ubunye-io/ubunye/engine"
-	"github.com/ubunye-io/ubunye/engine/report"
 )
 
 func (a *app) runCommand() *cobra.Command {
 	var rerun rerunFlag
 	var asJSON, quiet bool
+	var parallel int
 	flags := func(cmd *cobra.Command) {
 		rerun.add(cmd)
 		cmd.Flags().BoolVar(&asJSON, "json", false, "print one event a line on stdout, as JSON")
 		cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print warnings and problems only")
+		cmd.Flags().IntVar(&parallel, "parallel", 1, "most `TASKS` that run side by side")
 		cmd.MarkFlagsMutuallyExclusive("json", "quiet")
 	}
 	cmd := a.pipelineCommand("run -c FILE", "Run a pipeline: each of its batches lands once", flags,
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
-			switch {
-			case asJSON:
-				a.reporter = &report.JSON{Out: a.stdout}
-			case quiet:
-				a.reporter = &report.Plain{Out: a.stdout, Err: a.stderr, Quiet: true}
-			}
+			a.chooseReporter(asJSON, quiet)
+			e.Every = a.every
 			rerun.apply(&o)
+			if cmd.Flags().Changed("parallel") {
+				o.Settings["parallel"] = parallel
+			}
 			return e.Run(cmd.Context(), o)
 		})
 	cmd.Long = `Run holds the batches of all tasks, or refuses in one line; then it runs the tasks. A batch is a task

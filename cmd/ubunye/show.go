@@ -14,7 +14,7 @@ import (
 func (a *app) showCommand() *cobra.Command {
 	var limit int
 	var asJSON bool
-	return a.pipelineCommand("show -c FILE", "Print the first rows that the outputs hold; nothing is written",
+	return a.pipelineCommand("show -c FILE", "Print the first rows of the outputs, or of the batches that have the given values; nothing is written",
 		func(cmd *cobra.Command) {
 			addJSON(cmd, &asJSON)
 			cmd.Flags().IntVar(&limit, "limit", 20, "most `ROWS` of an output to print")

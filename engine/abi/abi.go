@@ -35,13 +35,13 @@ type Call string
 
 // The calls. A writer whose modes are all of class claims needs the first three only.
 const (
-	CallDescribe Call = "describe"
-	CallPlan     Call = "plan"
-	CallStage    Call = "stage"
-	CallCommit   Call = "commit"
-	CallResolve  Call = "resolve"
-	CallClean    Call = "clean"
-	CallAbort    Call = "abort"
+	CallDescribe Call = "describe" // DescribeRequest → DescribeAnswer: what the module holds
+	CallPlan     Call = "plan"     // PlanRequest → PlanAnswer: look at one output, before any input is read
+	CallStage    Call = "stage"    // StageRequest → StageAnswer: write one output where no reader looks
+	CallCommit   Call = "commit"   // not in this version
+	CallResolve  Call = "resolve"  // not in this version
+	CallClean    Call = "clean"    // not in this version
+	CallAbort    Call = "abort"    // not in this version
 )
 
 // RequiredCalls are those that every module must export.
@@ -95,10 +95,10 @@ const (
 // Failure is what an operation answers when it did not happen, and what a call answers when it
 // returns other than 0. Code is for programs, Message is one line for people.
 type Failure struct {
-	Code      string `json:"code"`
-	Message   string `json:"message"`
-	Hint      string `json:"hint,omitempty"` // what the person can do
-	Retryable bool   `json:"retryable,omitempty"`
+	Code      string `json:"code"`                // what kind of failure it is, for programs; the engine's own are refused, unknown, invalid and failed
+	Message   string `json:"message"`             // what happened, for people, on one line
+	Hint      string `json:"hint,omitempty"`      // what the person can do
+	Retryable bool   `json:"retryable,omitempty"` // the same again may succeed
 }
 
 // Error gives the message.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/schemas/schematest"
 )
 
 func TestClass(t *testing.T) {
@@ -48,26 +49,83 @@ func TestCapability(t *testing.T) {
 	}
 }
 
-// What is said arrives: every field of every message survives JSON.
-func TestMessagesSurviveJSON(t *testing.T) {
+// messages are examples of every message, by its definition in the schema: with all fields.
+func messages() map[string][]any {
 	minimum := "1"
 	file := abi.StagedFile{Name: "n", Partition: map[string]string{"dt": ""}, Rows: 1, Bytes: 2, Columns: []abi.ColumnStats{{Name: "c", Nulls: 3, Min: &minimum}}}
 	out := abi.Output{Name: "o", Mode: "append", Target: "/t", PartitionBy: []string{"p"}, SortBy: []string{"s"}, TargetFileSize: 4, Options: map[string]string{"k": "v"}}
 	now := time.Date(2026, 11, 30, 1, 2, 3, 4, time.UTC)
-	for _, m := range []any{
-		&abi.PlanRequest{Writer: "w", Output: out, Epoch: 5, Time: now, Memory: 6},
-		&abi.PlanAnswer{Class: abi.ClassOnce, Target: "/t", Problems: []abi.Problem{{Field: "f", Message: "m", Hint: "h"}}, Will: "w"},
-		&abi.StageRequest{Writer: "w", Output: out, Relation: "r", Schema: []abi.Column{{Name: "c", Type: "t"}}, Epoch: 5, Time: now, Memory: 6},
-		&abi.StageAnswer{Files: []abi.StagedFile{file}, Rows: 1},
-		&abi.EncodeRequest{Relation: "r", Format: "csv", Options: map[string]string{"k": "v"}, PartitionBy: []string{"p"}, OrderBy: []string{"s"}, TargetFileSize: 7, Statistics: true},
-		&abi.EncodeAnswer{Files: []abi.StagedFile{file}},
-		&abi.DeriveRequest{SQL: "s", Inputs: []abi.DeriveInput{{Name: "n", Relation: "r"}, {Name: "m", Files: []string{"f"}}}},
-		&abi.DescribeAnswer{ABI: 1, Writers: []abi.Description{{ABI: 1, Name: "n", Version: "v", Doc: "d", Options: json.RawMessage(`{}`), Capabilities: []abi.Capability{abi.CapSQL},
-			Modes: []abi.Mode{{Name: "m", Class: abi.ClassOnce, Exceptions: []abi.Exception{{Options: map[string]string{"k": "*"}, Class: abi.ClassNamed}}}}}}},
-		&abi.Failure{Code: "c", Message: "m", Hint: "h", Retryable: true},
-		&abi.FileCreateRequest{Partition: map[string]string{"dt": "x"}, Extension: "txt"},
-		&abi.RowsRequest{Relation: "r", Columns: []string{"c"}},
-	} {
+	columns := []abi.Column{{Name: "c", Type: "t"}}
+	return map[string][]any{
+		"describe.request": {&abi.DescribeRequest{Memory: 1}},
+		"describe.answer": {&abi.DescribeAnswer{ABI: 1, Writers: []abi.Description{{ABI: 1, Name: "n", Version: "v", Doc: "d", Options: json.RawMessage(`{}`), Capabilities: []abi.Capability{abi.CapSQL},
+			Modes: []abi.Mode{{Name: "m", Class: abi.ClassOnce, Exceptions: []abi.Exception{{Options: map[string]string{"k": "*"}, Class: abi.ClassNamed}}}}}}}},
+		"plan.request":              {&abi.PlanRequest{Writer: "w", Output: out, Epoch: 5, Time: now, Memory: 6}},
+		"plan.answer":               {&abi.PlanAnswer{Class: abi.ClassOnce, Target: "/t", Problems: []abi.Problem{{Field: "f", Message: "m", Hint: "h"}}, Will: "w"}},
+		"stage.request":             {&abi.StageRequest{Writer: "w", Output: out, Relation: "r", Schema: columns, Epoch: 5, Time: now, Memory: 6}},
+		"stage.answer":              {&abi.StageAnswer{Files: []abi.StagedFile{file}, Rows: 1}, &abi.StageAnswer{}},
+		"relation.schema.request":   {&abi.SchemaRequest{Relation: "r"}},
+		"relation.schema.answer":    {&abi.SchemaAnswer{Columns: columns}},
+		"relation.count.request":    {&abi.CountRequest{Relation: "r"}},
+		"relation.count.answer":     {&abi.CountAnswer{Rows: 7}},
+		"relation.encode.request":   {&abi.EncodeRequest{Relation: "r", Format: "csv", Options: map[string]string{"k": "v"}, PartitionBy: []string{"p"}, OrderBy: []string{"s"}, TargetFileSize: 7, Statistics: true}},
+		"relation.encode.answer":    {&abi.EncodeAnswer{Files: []abi.StagedFile{file}}, &abi.EncodeAnswer{}},
+		"relation.derive.request":   {&abi.DeriveRequest{SQL: "s", Inputs: []abi.DeriveInput{{Name: "n", Relation: "r"}, {Name: "m", Files: []string{"f"}}}}},
+		"relation.derive.answer":    {&abi.DeriveAnswer{Relation: "r"}},
+		"relation.rows.request":     {&abi.RowsRequest{Relation: "r", Columns: []string{"c"}}},
+		"relation.rows.answer":      {&abi.RowsAnswer{Cursor: 1}},
+		"files.file_create.request": {&abi.FileCreateRequest{Partition: map[string]string{"dt": "x"}, Extension: "txt"}},
+		"files.file_create.answer":  {&abi.FileCreateAnswer{File: 1, Name: "n"}},
+		"files.file_close.request":  {&abi.FileCloseRequest{File: 1}},
+		"files.file_close.answer":   {&abi.FileCloseAnswer{Name: "n", Bytes: 1}},
+		"failure":                   {&abi.Failure{Code: "c", Message: "m", Hint: "h", Retryable: true}},
+	}
+}
+
+// The schema of the messages takes each of them, and refuses it with a field missing, of another kind or too many.
+func TestMessagesFitTheirSchema(t *testing.T) {
+	for name, all := range messages() {
+		s, err := schematest.Open("messages#" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			data, err := json.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Check(data); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			var members map[string]any
+			if err := json.Unmarshal(data, &members); err != nil {
+				t.Fatal(err)
+			}
+			for key, was := range members {
+				members[key] = 1.5 // what no member is
+				if wrong, _ := json.Marshal(members); s.Check(wrong) == nil {
+					t.Errorf("%s: the schema takes %s", name, wrong)
+				}
+				members[key] = was
+			}
+			if s.Check([]byte(`{}`)) == nil {
+				t.Errorf("%s: the schema takes a message without members", name)
+			}
+			members["extra"] = "x"
+			if wrong, _ := json.Marshal(members); s.Check(wrong) == nil {
+				t.Errorf("%s: the schema takes %s", name, wrong)
+			}
+		}
+	}
+}
+
+// What is said arrives: every field of every message survives JSON.
+func TestMessagesSurviveJSON(t *testing.T) {
+	var all []any
+	for _, some := range messages() {
+		all = append(all, some...)
+	}
+	for _, m := range all {
 		data, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)

@@ -20,32 +20,32 @@ type DescribeRequest struct {
 
 // DescribeAnswer is its answer: a module holds one writer or several.
 type DescribeAnswer struct {
-	ABI     int           `json:"abi"` // Version
-	Writers []Description `json:"writers"`
+	ABI     int           `json:"abi"`     // the version of the contract: 1
+	Writers []Description `json:"writers"` // one for each writer that the module holds
 }
 
 // Description is what a writer says of itself.
 type Description struct {
-	ABI          int             `json:"abi"`
-	Name         string          `json:"name"`
-	Version      string          `json:"version"`
-	Doc          string          `json:"doc,omitempty"` // one line
-	Modes        []Mode          `json:"modes"`
-	Options      json.RawMessage `json:"options"` // JSON Schema of the output's `options`
-	Capabilities []Capability    `json:"capabilities"`
+	ABI          int             `json:"abi"`           // the version of the contract: 1
+	Name         string          `json:"name"`          // what the writer is called, as a format of outputs
+	Version      string          `json:"version"`       // of the writer itself
+	Doc          string          `json:"doc,omitempty"` // what it writes, on one line
+	Modes        []Mode          `json:"modes"`         // what an output may have as its mode
+	Options      json.RawMessage `json:"options"`       // JSON Schema of the output's `options`
+	Capabilities []Capability    `json:"capabilities"`  // what it needs of the engine
 }
 
 // Mode is one of a writer's modes, with the class that it has unless an Exception applies.
 type Mode struct {
-	Name       string      `json:"name"` // as "append"
-	Class      Class       `json:"class"`
-	Exceptions []Exception `json:"exceptions,omitempty"`
+	Name       string      `json:"name"`                 // as a pipeline writes it: "append", "overwrite", …
+	Class      Class       `json:"class"`                // what the writer promises in this mode
+	Exceptions []Exception `json:"exceptions,omitempty"` // outputs with these options have another class; the first that applies holds
 }
 
 // Exception changes a mode's class for an output that has all these options.
 type Exception struct {
-	Options map[string]string `json:"options"` // option to the value it must have; AnyValue: any that is given
-	Class   Class             `json:"class"`
+	Options map[string]string `json:"options"` // option to the value it must have; "*": any that is given
+	Class   Class             `json:"class"`   // what the writer promises then
 }
 
 // AnyValue in an Exception stands for every value of an option that is given.

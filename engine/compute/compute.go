@@ -20,6 +20,7 @@ type Engine interface {
 // Settings are those of one session.
 type Settings struct {
 	Memory    string     // most memory to use, as "4GiB"; empty: the engine's default
+	Share     int        // how many sessions have that memory together, each an equal part of it; 0: this one alone
 	Threads   int        // worker threads; 0: the engine's default
 	Spill     string     // folder for what does not fit in memory; it need not exist, the one above it must; it belongs to the session
 	Variables []Variable // what SQL may name as $dt
@@ -95,8 +96,13 @@ type Input struct {
 	Options map[string]string // format options, as "delimiter"
 
 	// Encoded says that Encode wrote the files: Options are those that it was given. The columns in the names of folders
-	// are read too, and an empty text is none that is missing.
+	// are read too, and an empty text is none that is missing. Columns, if given, are those of the relation that was
+	// encoded, and every value comes back with its type.
 	Encoded bool
+
+	// Files, if not nil, are exactly the files to read, by their names below Path, with slashes: nothing is looked for, and
+	// one that is not there is an error. If there are none the relation has the Columns, which must be given, and no rows.
+	Files []string
 }
 
 // File is one file that an input reads.

@@ -21,19 +21,15 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	if n := engine.n.get("threads"); n != nil && !n.bad && p.Engine.Threads > maxThreads {
 		l.at(n, fmt.Sprintf("engine.threads: %d is more than %d", p.Engine.Threads, maxThreads), "more threads than processors make a run slower")
 	}
-	if n := root.get("parallel"); n != nil && !n.bad {
-		switch {
-		case p.Parallel == 0:
-			l.at(n, "parallel wants at least 1", "")
-		case p.Parallel > 1:
-			l.at(n, "parallel above 1 is not in this version", "tasks run one after another")
-		}
+	if n := root.get("parallel"); n != nil && !n.bad && p.Parallel == 0 {
+		l.at(n, "parallel wants at least 1", "")
 	}
 	l.ledger(s.sub("ledger"), p)
 	s.each("plugins", func(name string, in section) { p.Plugins = append(p.Plugins, l.plugin(name, in)) })
 	l.plugins = p.Plugins
 	l.batch(s, p, vars.scope)
 	s.each("tasks", func(name string, in section) { p.Tasks = append(p.Tasks, l.task(name, in)) })
+	l.sources(root, p)
 	l.checkFolders(p)
 	for _, v := range p.Variables {
 		if vars.scope.vars[v.Name].missing || !v.Set && slices.Contains(p.Batch, v.Name) {
@@ -117,6 +113,7 @@ func canonical(t Task) []byte {
 func (l *loader) input(name string, s section) Input {
 	in := Input{Name: name, Format: s.text("format"), Path: s.path("path"), Written: s.text("path"), Options: s.options("options"),
 		OnEmpty: s.text("on_empty"), Pos: s.pos, PathPos: s.where("path")}
+	l.from(&in, s)
 	columns := s.n.get("columns")
 	if columns == nil || columns.bad {
 		return in

@@ -31,6 +31,7 @@ type Field struct {
 	Default  string   // as written in the file; empty: none
 	Example  string   // as written in the file
 	Required bool     // must be there after the profile was merged
+	Unless   string   // the field beside which it cannot stand; there a Required one need not be
 	Secret   bool     // never printed, hashed or recorded
 	Setting  bool     // may also be set by UBUNYE_<SECTION>__<KEY> and by a flag
 	Later    bool     // known, but not in this version: refused by name

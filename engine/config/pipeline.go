@@ -12,7 +12,7 @@ import (
 // Names (of the pipeline, tasks, inputs, steps, outputs, variables, profiles) begin with a letter or
 // "_" and go on with letters, digits, "_" and "-", ASCII only, at most 64 bytes; they name folders and
 // relations, so two that differ only in case count as the same. An output's folder is written by no other
-// output of the pipeline, directly or further down, and lies apart from the ledger.
+// output of its task, lies in no other output's folder, and apart from the ledger.
 type Pipeline struct {
 	Name       string
 	File       string // as it was given
@@ -89,17 +89,37 @@ type Task struct {
 	Config []byte `json:"-"`
 }
 
-// Input is files to read as one relation.
+// Input is what is read as one relation: files, or what another task wrote. Of the latter the format, path,
+// options and columns are those of that output, and empty here.
 type Input struct {
 	Name    string            `json:"name"`
 	Format  string            `json:"format"`
 	Path    string            `json:"-"`    // absolute; possibly a glob
 	Written string            `json:"path"` // the rendered path as written
+	From    *Source           `json:"from,omitempty"`
 	Options map[string]string `json:"options,omitempty"`
 	Columns []Column          `json:"columns,omitempty"` // in the order of the file
 	OnEmpty string            `json:"on_empty"`          // "ok", "warn" or "fail"
 	Pos     problem.Pos       `json:"-"`
-	PathPos problem.Pos       `json:"-"`
+	PathPos problem.Pos       `json:"-"` // of the path, or of from
+}
+
+// Source is an output of another task: there are such a task and such an output, and no task reads, by way of
+// others, what it writes itself.
+type Source struct {
+	Task   string `json:"task"`
+	Output string `json:"output"`
+}
+
+// String gives it as it is written in the pipeline.
+func (s Source) String() string { return s.Task + "." + s.Output }
+
+// Reads names what is read, as a person wrote it.
+func (in Input) Reads() string {
+	if in.From != nil {
+		return in.From.String()
+	}
+	return in.Written
 }
 
 // Column is a declared column.

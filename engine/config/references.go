@@ -90,7 +90,7 @@ func (l *loader) source(s section, o *Output, relations []string) {
 	case n == nil:
 		o.From = o.Name
 	case strings.Contains(n.text, "."):
-		l.at(n, s.at+".from: another task's output is not in this version", "name a step or input of the same task")
+		l.at(n, s.at+".from: an output writes a relation of its own task", "read it as an input: inputs: {NAME: {from: "+n.text+"}}")
 	case !slices.Contains(relations, n.text):
 		l.at(n, s.at+".from: there is no step or input "+quote(n.text)+" in the task", DidYouMean(n.text, relations))
 	}
@@ -109,20 +109,22 @@ type folder struct {
 	path string
 	what string
 	pos  problem.Pos
+	task string
 }
 
-// checkFolders refuses outputs inside each other or the ledger: a reader of one would see the other's files.
+// checkFolders refuses outputs inside each other or the ledger: a reader of one would see the other's files. Two tasks
+// that write to one folder are a question of their order, which is not known here.
 func (l *loader) checkFolders(p *Pipeline) {
 	var folders []folder
 	if p.Ledger.Path != "" {
-		folders = append(folders, folder{p.Ledger.Path, "the ledger", p.Ledger.Pos})
+		folders = append(folders, folder{p.Ledger.Path, "the ledger", p.Ledger.Pos, ""})
 	}
 	for _, t := range p.Tasks {
 		for _, o := range t.Outputs {
 			if o.Path == "" {
 				continue
 			}
-			this := folder{o.Path, "tasks." + t.Name + ".outputs." + o.Name, o.PathPos}
+			this := folder{o.Path, "tasks." + t.Name + ".outputs." + o.Name, o.PathPos, t.Name}
 			if !slices.ContainsFunc(folders, func(other folder) bool { return l.overlap(this, other) }) {
 				folders = append(folders, this)
 			}
@@ -138,6 +140,8 @@ func (l *loader) overlap(a, b folder) bool {
 	}
 	const hint = "give each output a folder of its own"
 	switch {
+	case a.path == b.path && b.task != "" && a.task != b.task:
+		return false
 	case a.path == b.path:
 		l.add(a.pos, a.what+" writes to the same folder as "+there, hint)
 	case inside(a.path, b.path):

@@ -142,6 +142,25 @@ func (l *loader) boolean(n *node, at string) (scalar, bool) {
 // sizePattern is a number and a unit; those of SQL engines and of people.
 var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?([KMGT]i?B|B)$`)
 
+// Pattern is a regular expression that the texts of a kind match, for schemas; empty: any text may be one. A template
+// may stand for part of the text, or for all of it.
+func (k Kind) Pattern() string {
+	text := ""
+	switch k {
+	case Int:
+		text = plainInt.String()
+	case Bool:
+		text = `^(true|True|TRUE|false|False|FALSE)$`
+	case Bytes:
+		text = sizePattern.String()
+	case Duration:
+		text = `^[+]?([0-9]*\.?[0-9]+\.?(ns|us|µs|μs|ms|s|m|h))+$` // a little more than time.ParseDuration takes
+	default:
+		return ""
+	}
+	return text + `|\{\{`
+}
+
 func parseBytes(text string) (int64, string) {
 	m := sizePattern.FindStringSubmatch(text)
 	if m == nil {

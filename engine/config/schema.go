@@ -14,13 +14,13 @@ func declare() *Field {
 		{Name: "durability", Kind: Choice, Values: []string{"safe", "fast"}, Default: "safe", Setting: true, Constant: true,
 			Doc: "safe: staged files are synced to the disk before the commit. fast: only the ledger is; a power cut can damage the newest files."},
 		{Name: "parallel", Kind: Int, Default: "1", Setting: true, Constant: true, Example: "2",
-			Doc: "How many tasks run side by side."},
+			Doc: "How many tasks may run side by side. Those that read what another one writes wait for it."},
 		later("state", "Run state and recovery."),
 		later("connections", "Databases."),
 		{Name: "plugins", Kind: Map, Keys: Name, Constant: true, Elem: pluginField(), Example: "{excel: {path: excel.wasm, sha256: 9f86d081…}}",
 			Doc: "Writers that are files. An output names one as its format; a name of a built-in writer replaces that one."},
 		{Name: "tasks", Kind: Map, Keys: Name, Required: true, Elem: taskField(), Example: "{clean_orders: {inputs: …, transform: …, outputs: …}}",
-			Doc: "What is read, transformed and written. Tasks run in the order of the file."},
+			Doc: "What is read, transformed and written. Tasks run in the order of the file, but after those whose output they read."},
 	}
 	profile := &Field{Kind: Object, Fields: top}
 	return &Field{Kind: Object, Fields: append([]*Field{
@@ -50,9 +50,9 @@ func engineField() *Field {
 		{Name: "kind", Kind: Choice, Values: []string{"local"}, LaterOf: []string{"spark"}, Default: "local", Setting: true,
 			Doc: "local: the embedded engine, on this machine."},
 		{Name: "memory", Kind: Bytes, Setting: true, Example: "4GiB",
-			Doc: "Most memory to use; beyond it rows are spilled to disk. Without it the engine decides."},
+			Doc: "Most memory to use, by the whole run: tasks that may run side by side have equal parts of it. Beyond it rows are spilled to disk. Without it the engine decides."},
 		{Name: "threads", Kind: Int, Setting: true, Example: "4",
-			Doc: "Worker threads. Without it the engine decides."},
+			Doc: "Worker threads of a task. Without it the engine decides."},
 		{Name: "spill", Kind: Path, Setting: true, Example: "/var/tmp/ubunye",
 			Doc: "Folder for rows that do not fit into memory. It is made if it is not there."},
 		later("remote", "Address of a remote engine."),
@@ -91,7 +91,7 @@ func pluginField() *Field {
 func taskField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
 		{Name: "inputs", Kind: Map, Keys: Name, Elem: inputField(), Example: "{raw: {format: csv, path: landing/*.csv}}",
-			Doc: "Files to read. Each is a relation that the SQL steps can use."},
+			Doc: "What to read: files, or what another task wrote. Each is a relation that the SQL steps can use."},
 		{Name: "transform", Kind: Map, Keys: Name, Ordered: true, Elem: stepField(), Example: "{clean: SELECT * FROM raw}",
 			Doc: "Named SQL steps, in order. Each is one SELECT, and a relation that later steps can use."},
 		later("expect", "Data checks."),
@@ -102,17 +102,19 @@ func taskField() *Field {
 
 func inputField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
-		{Name: "format", Kind: Choice, Required: true, Values: []string{"csv", "json", "parquet"}, LaterOf: []string{"delta", "jdbc"}, Example: "csv",
+		{Name: "format", Kind: Choice, Required: true, Unless: "from", Values: []string{"csv", "json", "parquet"}, LaterOf: []string{"delta", "jdbc"}, Example: "csv",
 			Doc: "The format of the files."},
-		{Name: "path", Kind: Path, Required: true, Example: "landing/{{ dt }}/orders*.csv",
-			Doc: "A file, or a glob (*, ?, [..], **)."},
-		{Name: "options", Kind: Map, Keys: Text, Elem: &Field{Kind: Option}, Example: `{delimiter: ";"}`,
+		{Name: "path", Kind: Path, Required: true, Unless: "from", Example: "landing/{{ dt }}/orders*.csv",
+			Doc: "A file, or a glob (*, ?, [..], **). A task that reads where another one writes runs after it if it comes later in the file, and is cancelled if that one fails; else it runs before it."},
+		{Name: "from", Kind: Text, Constant: true, Example: "clean_orders.clean",
+			Doc: "What another task of the same run wrote to an output, as TASK.OUTPUT: exactly the files that its commit landed, whatever else is in the folder, with the columns and types of the relation that was written. " +
+				"The task runs after the other one, and is cancelled if that one fails or leaves the output as it is. Both must be part of the run."},
+		{Name: "options", Kind: Map, Keys: Text, Unless: "from", Elem: &Field{Kind: Option}, Example: `{delimiter: ";"}`,
 			Doc: "Options of the format."},
-		{Name: "columns", Kind: Map, Keys: Text, Ordered: true, Elem: &Field{Kind: SQL}, Example: `{id: bigint, amount: "decimal(18,2)"}`,
+		{Name: "columns", Kind: Map, Keys: Text, Unless: "from", Ordered: true, Elem: &Field{Kind: SQL}, Example: `{id: bigint, amount: "decimal(18,2)"}`,
 			Doc: "Columns and their SQL types."},
 		{Name: "on_empty", Kind: Choice, Values: []string{"ok", "warn", "fail"}, Default: "warn",
 			Doc: "What an input without rows means: nothing, a warning, or the end of the task."},
-		later("from", "What another task wrote."),
 		later("incremental", "Reading only what is new."),
 		later("connection", "The database to read from."),
 		later("table", "The table to read."),
@@ -131,7 +133,8 @@ func outputField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
 		{Name: "from", Kind: Text, Example: "clean", Doc: "The step or input to write. Without it: the one of the output's name."},
 		{Name: "format", Kind: Text, Required: true, LaterOf: []string{"delta", "jdbc"}, Example: "parquet", Doc: "The writer plugin."},
-		{Name: "path", Kind: Path, Required: true, Example: "lake/orders", Doc: "The folder to write to."},
+		{Name: "path", Kind: Path, Required: true, Example: "lake/orders", Doc: "The folder to write to. Several tasks may append to one folder, in one format; of two of which one replaces what is there, one must run after the other. " +
+			"A task that reads the folder which it writes to is told: a rerun finds there what it wrote before."},
 		{Name: "mode", Kind: Choice, Values: []string{"append", "overwrite", "overwrite_partitions", "error_if_exists", "ignore"},
 			LaterOf: []string{"merge"}, Default: "append",
 			Doc: "append: the rows are added, once a batch. overwrite: they replace the folder, in one step. " +

@@ -35,7 +35,7 @@ func (s section) value(key string) scalar {
 	f := s.f.member(key)
 	n := s.n.get(key)
 	if n == nil {
-		if f.Required && !s.bad() {
+		if f.Required && !s.bad() && (f.Unless == "" || s.n.get(f.Unless) == nil) {
 			s.missing(f)
 		}
 		if f.Default == "" {

@@ -366,6 +366,7 @@ func TestR10_DamagedDocuments(t *testing.T) {
 
 func TestR10_DamagedIDAndRecords(t *testing.T) {
 	w := newWorld(t)
+	w.forged = true
 	w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1"}}))
 	record := filepath.Join(w.dir, ".ubunye", "runs", "20260101T000000Z-00000000.json")
 	for _, text := range []string{"", "[]", "{", `{"run":"other"}`, `{"format":2,"run":"20260101T000000Z-00000000"}`} {
@@ -416,6 +417,7 @@ func TestR11_ALedgerThatCannotBeWritten(t *testing.T) {
 
 func TestUnknownFieldsSurvive(t *testing.T) {
 	w := newWorld(t)
+	w.forged = true
 	j := job{batch: batch("d1"), rows: []string{"1"}}
 	w.must(w.once(w.open(nil), j))
 	_, v, err := w.open(nil).load(context.Background(), j.batch)

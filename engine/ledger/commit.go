@@ -28,6 +28,8 @@ type Result struct {
 	Rows   int64
 	Files  int64
 	Bytes  int64 // of all claims together: what is staged must still have as many
+
+	Columns []Column // of the relation that was written
 }
 
 // Commit makes the staged files durable, looks every one of them up, and makes the batch this run's
@@ -95,7 +97,7 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 		p, r := s.prepared[name], c.Outputs[name]
 		claims := slices.Concat([]string{}, r.Claims)
 		f.Outputs[name] = FinishedOutput{
-			Class: p.Class, Base: p.Base, Target: p.Target, Claims: claims, Parts: p.Parts, Rows: r.Rows, Files: r.Files, Bytes: r.Bytes,
+			Class: p.Class, Base: p.Base, Target: p.Target, Claims: claims, Parts: p.Parts, Columns: r.Columns, Rows: r.Rows, Files: r.Files, Bytes: r.Bytes,
 		}
 		e := Entry{Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target, Staging: p.Staging, Success: p.Success}
 		if p.Class == Replaces {

@@ -8,6 +8,8 @@ import (
 )
 
 // Class tells what a writer promises for an output; see doc.go. Documents may name others than these.
+//
+//schema:open
 type Class string
 
 // The classes that this package prepares.
@@ -19,21 +21,21 @@ const (
 // Place is a folder. One that lies under the ledger's parent is kept relative to it, so that it is
 // found under another mount point too; another one is absolute and names the machine it is on.
 type Place struct {
-	Path       string `json:"path"`
-	RelativeTo string `json:"relative_to,omitempty"` // "ledger" or nothing
+	Path       string `json:"path"`                  // path of the folder, with symbolic links resolved
+	RelativeTo string `json:"relative_to,omitempty"` // "ledger": path is relative to the folder that the ledger lies in; absent: it is absolute
 	Machine    string `json:"machine,omitempty"`     // of an absolute path: the machine id, if known
 }
 
 // Document is what the ledger knows of one batch. It is changed only by compare-and-swap.
 type Document struct {
-	Epoch    int64             `json:"epoch"` // up by one at every acquire, never back
-	Batch    Batch             `json:"batch"`
-	Holder   *Holder           `json:"holder"`   // the run that may write the batch now; nil: nobody
+	Epoch    int64             `json:"epoch"`    // up by one at every acquire, never back
+	Batch    Batch             `json:"batch"`    // the batch that the document is of
+	Holder   *Holder           `json:"holder"`   // the run that may write the batch now; null: nobody
 	Outputs  map[string]Output `json:"outputs"`  // what the holder is writing
-	Range    json.RawMessage   `json:"range"`    // incremental inputs
+	Range    json.RawMessage   `json:"range"`    // what incremental inputs are to be read, pinned before they are
 	Todo     []Entry           `json:"todo"`     // what has still to be done to files
 	Pending  []json.RawMessage `json:"pending"`  // keyed outputs of dead runs
-	Tried    []Try             `json:"tried"`    // failed since the last commit, oldest first, at most keepTries
+	Tried    []Try             `json:"tried"`    // failed since the last commit, oldest first, at most 16
 	Finished *Finished         `json:"finished"` // the last commit
 
 	extra unknown
@@ -44,27 +46,27 @@ const keepTries = 16
 
 // Holder is the run that holds a batch, and what its process can be told by.
 type Holder struct {
-	Run string `json:"run"`
+	Run string `json:"run"` // id of the run
 	Identity
-	Since time.Time `json:"since"`
+	Since time.Time `json:"since"` // when it took the batch
 
 	extra unknown
 }
 
 // Output is one output that the holder is writing.
 type Output struct {
-	Class   Class    `json:"class"`
-	Mode    string   `json:"mode"`
-	Base    Place    `json:"base"`
-	Absent  int      `json:"absent,omitempty"` // how many last elements of base were not there at prepare
-	Target  string   `json:"target"`           // the target id of base
-	Staging string   `json:"staging"`          // see Ledger.stagingPath
-	Phase   string   `json:"phase"`
-	Claims  []string `json:"claims"`
+	Class   Class    `json:"class"`             // delivery class
+	Mode    string   `json:"mode"`              // mode of the output in the pipeline
+	Base    Place    `json:"base"`              // the output folder
+	Absent  int      `json:"absent,omitempty"`  // how many last elements of base were not there at prepare
+	Target  string   `json:"target"`            // the target id of base
+	Staging string   `json:"staging"`           // its staging folder, relative to the ledger, or a path
+	Phase   string   `json:"phase"`             // how far it is: staging, committing or done
+	Claims  []string `json:"claims"`            // final names, relative to base
 	Success bool     `json:"success,omitempty"` // _SUCCESS is written after landing
 
 	// of class Replaces
-	Marker  string   `json:"marker,omitempty"`  // name of the file that is in every folder which this run puts in place
+	Marker  string   `json:"marker,omitempty"`  // of class replaces: name of the file that is in every folder which this run puts in place
 	Parts   []string `json:"parts,omitempty"`   // from phase committing on: those folders, relative to base; "." is base itself
 	Renames bool     `json:"renames,omitempty"` // the file system cannot exchange: each takes two renames
 
@@ -84,31 +86,31 @@ const (
 // Entry is one piece of work on files. Every entry may be carried out twice, and by two processes at
 // once: names hold a fresh UUID and are never used again.
 type Entry struct {
-	Do      Do       `json:"do"`
-	Run     string   `json:"run"` // whose files they are
-	Output  string   `json:"output"`
-	Base    Place    `json:"base"`
-	Absent  int      `json:"absent,omitempty"` // Land: as in Output
-	Target  string   `json:"target,omitempty"`
-	Staging string   `json:"staging,omitempty"` // Land and Drop
-	Names   []string `json:"names,omitempty"`   // Land and Remove: final names, relative to base
-	Success bool     `json:"success,omitempty"` // write _SUCCESS at the end
+	Do      Do       `json:"do"`                // what is to be done
+	Run     string   `json:"run"`               // whose files they are
+	Output  string   `json:"output"`            // name of the output
+	Base    Place    `json:"base"`              // the output folder
+	Absent  int      `json:"absent,omitempty"`  // of land: how many last elements of base were not there at prepare
+	Target  string   `json:"target,omitempty"`  // the target id of base
+	Staging string   `json:"staging,omitempty"` // of land and drop: the staging folder, relative to the ledger, or a path
+	Names   []string `json:"names,omitempty"`   // of land and remove: final names, relative to base
+	Success bool     `json:"success,omitempty"` // of land: _SUCCESS is written at the end
 
 	// Drop, of an output that replaces folders: as in Output
-	Marker    string   `json:"marker,omitempty"`
-	Parts     []string `json:"parts,omitempty"`
-	Renames   bool     `json:"renames,omitempty"`
-	Committed bool     `json:"committed,omitempty"` // its run committed: what is dropped is the old data
+	Marker    string   `json:"marker,omitempty"`    // name of the file that tells whether the exchange had happened
+	Parts     []string `json:"parts,omitempty"`     // the folders that were replaced
+	Renames   bool     `json:"renames,omitempty"`   // each was replaced by two renames
+	Committed bool     `json:"committed,omitempty"` // of drop: its run committed, so what is dropped is the old data
 
 	extra unknown
 }
 
 // Try is a run that held the batch and failed.
 type Try struct {
-	Run    string    `json:"run"`
-	Epoch  int64     `json:"epoch"`
-	At     time.Time `json:"at"`
-	Reason string    `json:"reason"`
+	Run    string    `json:"run"`            // id of the run
+	Epoch  int64     `json:"epoch"`          // the epoch in which it held the batch
+	At     time.Time `json:"at"`             // when it gave up
+	Reason string    `json:"reason"`         // what it told the person, on one line
 	Kept   []string  `json:"kept,omitempty"` // outputs that it had replaced, or in part
 
 	extra unknown
@@ -116,40 +118,50 @@ type Try struct {
 
 // Finished is a commit: the one fact that makes a batch a run's.
 type Finished struct {
-	Run     string                    `json:"run"`
-	State   string                    `json:"state"` // the run in the run state, <app>.<runId>
-	Epoch   int64                     `json:"epoch"`
-	At      time.Time                 `json:"at"`
-	Config  string                    `json:"config"` // hash of the task's configuration
-	Range   json.RawMessage           `json:"range"`
-	Inputs  json.RawMessage           `json:"inputs"` // fingerprint of what was read
-	Outputs map[string]FinishedOutput `json:"outputs"`
+	Run     string                    `json:"run"`     // id of the run
+	State   string                    `json:"state"`   // the run in the run state, as sales.5; empty: none is kept
+	Epoch   int64                     `json:"epoch"`   // the epoch in which it held the batch
+	At      time.Time                 `json:"at"`      // when it committed
+	Config  string                    `json:"config"`  // hash of the task's configuration
+	Range   json.RawMessage           `json:"range"`   // the incremental inputs that it read
+	Inputs  json.RawMessage           `json:"inputs"`  // fingerprint of what was read
+	Outputs map[string]FinishedOutput `json:"outputs"` // what became of each output
 
 	extra unknown
 }
 
 // FinishedOutput is what a commit says of one output.
 type FinishedOutput struct {
-	Class  Class    `json:"class"`
-	Base   Place    `json:"base"`
-	Target string   `json:"target,omitempty"`
-	Claims []string `json:"claims"`          // final names, relative to base
-	Parts  []string `json:"parts,omitempty"` // of class Replaces: the folders that were replaced, relative to base
-	Rows   int64    `json:"rows"`
-	Files  int64    `json:"files"`
-	Bytes  int64    `json:"bytes"`
+	Class  Class    `json:"class"`            // delivery class
+	Base   Place    `json:"base"`             // the output folder
+	Target string   `json:"target,omitempty"` // the target id of base
+	Claims []string `json:"claims"`           // final names, relative to base
+	Parts  []string `json:"parts,omitempty"`  // of class Replaces: the folders that were replaced, relative to base
+
+	// the columns of the relation that was written: files and names of folders do not tell every type
+	Columns []Column `json:"columns,omitempty"`
+
+	Rows  int64 `json:"rows"`  // rows written
+	Files int64 `json:"files"` // files written
+	Bytes int64 `json:"bytes"` // bytes of the files
 
 	extra unknown
 }
 
+// Column is a name and its SQL type.
+type Column struct {
+	Name string `json:"name"` // the column's name
+	Type string `json:"type"` // its SQL type
+}
+
 // Batch is a task with all its variables and the profile.
 type Batch struct {
-	Pipeline  string            `json:"pipeline"`
-	Task      string            `json:"task"`
-	Variables map[string]string `json:"variables"`
-	Profile   string            `json:"profile"`
-	Key       string            `json:"key"`
-	Named     bool              `json:"named"` // only a named batch is ever refused as finished, or replaced
+	Pipeline  string            `json:"pipeline"`  // name of the pipeline
+	Task      string            `json:"task"`      // name of the task
+	Variables map[string]string `json:"variables"` // the values that make the batch, in their one spelling
+	Profile   string            `json:"profile"`   // name of the profile; empty: none
+	Key       string            `json:"key"`       // 16 hex digits of the SHA-256 over the batch in canonical JSON
+	Named     bool              `json:"named"`     // only a named batch is ever refused as finished, or replaced
 
 	extra unknown
 }

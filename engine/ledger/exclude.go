@@ -54,11 +54,11 @@ func (l *Ledger) realTargets(targets []Target) []Target {
 	return all
 }
 
-// twice finds two of a run's own targets that exclude each other, as one folder by two paths.
+// twice finds two of a run's own targets that exclude each other, as one folder by two paths, unless one comes after the other.
 func twice(targets []Target) error {
 	for i, t := range targets {
-		for _, o := range targets[:i] {
-			if t.excludes(o) {
+		for j, o := range targets[:i] {
+			if t.excludes(o) && !slices.Contains(t.After, j) && !slices.Contains(o.After, i) {
 				return &TargetTwiceError{Path: o.Path, Other: t.Path}
 			}
 		}

@@ -373,6 +373,16 @@ func TestOneFolderByTwoPaths(t *testing.T) {
 	if _, err := w.open(nil).Begin(context.Background(), info); !errors.As(err, &twice) {
 		t.Fatalf("got %v", err)
 	}
+	// One that is begun when the other is done does not meet it.
+	for i := range info.Targets {
+		ordered := slices.Clone(info.Targets)
+		ordered[i].After = []int{1 - i}
+		w.must(w.open(nil).TargetRefusal(context.Background(), ordered))
+	}
+	info.Targets[1].After = []int{1} // itself, which says nothing
+	if err := w.open(nil).TargetRefusal(context.Background(), info.Targets); !errors.As(err, &twice) {
+		t.Fatalf("got %v", err)
+	}
 	info.Targets[0].Adds = true
 	w.must(w.open(nil).TargetRefusal(context.Background(), info.Targets))
 }

@@ -16,11 +16,11 @@ import (
 // Identity is what a process can be told by, from any process that looks later. What could not be
 // learned is empty, and an empty value matches nothing.
 type Identity struct {
-	Host         string `json:"host"`    // for people
+	Host         string `json:"host"`    // its host name, for people
 	Machine      string `json:"machine"` // a hash of /etc/machine-id; cloned machines share it
 	Boot         string `json:"boot"`    // the kernel's boot id
-	PIDNamespace uint64 `json:"pidns"`
-	PID          int    `json:"pid"`
+	PIDNamespace uint64 `json:"pidns"`   // inode of its pid namespace
+	PID          int    `json:"pid"`     // its process id
 	Started      string `json:"started"` // clock ticks from boot to the start of the process
 }
 

@@ -66,6 +66,7 @@ func TestI7_WhatCannotBeReadIsNotAbsent(t *testing.T) {
 		for _, damage := range []string{"", "\x00\x00", "{}", "link"} {
 			t.Run(what+" "+damage, func(t *testing.T) {
 				w := newWorld(t)
+				w.forged = true
 				w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1"}}))
 				path := file(w)
 				w.must(os.Remove(path))

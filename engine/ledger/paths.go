@@ -88,3 +88,9 @@ func there(path string) (bool, error) {
 	}
 	return false, nil
 }
+
+// Folder gives the folder of an output that was committed, as it is found from here.
+func (l *Ledger) Folder(o FinishedOutput) string {
+	base, _ := l.find(o.Base)
+	return base
+}

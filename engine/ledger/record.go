@@ -19,27 +19,27 @@ type Status string
 // The states of a run record. A run that succeeded and left nothing has no record any more, nor has
 // one that was refused.
 const (
-	Asking      Status = "asking" // for its batches and targets: it has staged nothing yet
-	Running     Status = "running"
-	Landed      Status = "landed" // dead; another start finished what it had committed
-	Succeeded   Status = "succeeded"
-	Failed      Status = "failed"
-	Interrupted Status = "interrupted"
-	Refused     Status = "refused"
+	Asking      Status = "asking"      // for its batches and targets: it has staged nothing yet
+	Running     Status = "running"     // it stages, commits or lands
+	Landed      Status = "landed"      // dead; another start finished what it had committed
+	Succeeded   Status = "succeeded"   // it did all of it; work of it may be left to be done
+	Failed      Status = "failed"      // a task failed
+	Interrupted Status = "interrupted" // it was stopped, or lost a batch
+	Refused     Status = "refused"     // it did not get its batches
 )
 
 // Record is what a run leaves in runs/ from before its first acquire until it has ended well: through
 // it every later start finds the documents that the run may have left work in.
 type Record struct {
-	Format   int    `json:"format"`
-	Run      string `json:"run"`
-	Pipeline string `json:"pipeline"`
-	State    string `json:"state"` // <app>.<runId>
+	Format   int    `json:"format"`   // number of the form of the file; programs refuse a higher one than they know
+	Run      string `json:"run"`      // id of the run
+	Pipeline string `json:"pipeline"` // name of the pipeline
+	State    string `json:"state"`    // the run in the run state, as sales.5; empty: none is kept
 	Identity
-	Since    time.Time `json:"since"`
-	Batches  []Batch   `json:"batches"`
-	Targets  []Target  `json:"targets"`
-	Status   Status    `json:"status"`
+	Since    time.Time `json:"since"`              // when the run began
+	Batches  []Batch   `json:"batches"`            // the batches of its tasks
+	Targets  []Target  `json:"targets"`            // the places that it writes to
+	Status   Status    `json:"status"`             // how far it got
 	By       string    `json:"by,omitempty"`       // the run that took its batches over
 	Doubtful []string  `json:"doubtful,omitempty"` // outputs of which nobody can tell whether they were written
 
@@ -49,9 +49,12 @@ type Record struct {
 // Target is a place that a run writes to.
 type Target struct {
 	Path  string `json:"path"`            // real path of a folder, or a table
-	ID    string `json:"id,omitempty"`    // of the folder's target file, if it has one
-	Adds  bool   `json:"adds"`            // false: it replaces what is there
+	ID    string `json:"id,omitempty"`    // id in the folder's target file, if it has one
+	Adds  bool   `json:"adds"`            // true: it adds to what is there; false: it replaces that
 	Parts bool   `json:"parts,omitempty"` // it replaces folders in it, not the folder itself
+
+	// After are the places, among the run's own targets, of those that it is done with before it begins this one.
+	After []int `json:"-"`
 }
 
 // MarshalJSON upholds json.Marshaler.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,11 +12,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/store"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
+	"github.com/ubunye-io/ubunye/schemas/schematest"
 )
 
 // world is a project folder with a ledger and a lake, in which runs of one pipeline happen.
@@ -23,11 +26,50 @@ type world struct {
 	t    *testing.T
 	dir  string
 	lake string // the output folder
+
+	forged bool // the test writes files of the ledger that the program would not
 }
 
 func newWorld(t *testing.T) *world {
 	dir := scratch(t)
-	return &world{t: t, dir: dir, lake: filepath.Join(dir, "lake", "orders")}
+	w := &world{t: t, dir: dir, lake: filepath.Join(dir, "lake", "orders")}
+	t.Cleanup(func() {
+		if !w.forged {
+			checkSchemas(t, filepath.Join(dir, ".ubunye"))
+		}
+	})
+	return w
+}
+
+// The schemas of what a ledger keeps, compiled once.
+var (
+	batchSchema = sync.OnceValues(func() (*schematest.Schema, error) { return schematest.Open("batch") })
+	runSchema   = sync.OnceValues(func() (*schematest.Schema, error) { return schematest.Open("run") })
+)
+
+// checkSchemas holds every document and record that a test leaves against its schema.
+func checkSchemas(t *testing.T, ledger string) {
+	check := func(open func() (*schematest.Schema, error), pattern string) {
+		s, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := filepath.Glob(filepath.Join(ledger, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil || !json.Valid(text) {
+				continue // damaged by the test
+			}
+			if err := s.Check(text); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	check(batchSchema, "batches/*/*/*/*.json")
+	check(runSchema, "runs/*.json")
 }
 
 // scratch is a folder in memory where there is one: the tests make many thousand syncs, and assert

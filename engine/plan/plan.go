@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/problem"
@@ -14,7 +15,11 @@ import (
 // Plan is what a run does.
 type Plan struct {
 	Pipeline *config.Pipeline
-	Tasks    []Task // those selected, in the order of the file
+	Tasks    []Task // those selected, in the order in which they run one by one
+	Warnings problem.List
+
+	// Width is the most tasks that can run side by side, however many may; or one more, where that is hard to tell.
+	Width int
 }
 
 // Task is one task and its batch.
@@ -22,6 +27,7 @@ type Task struct {
 	config.Task
 	Batch   Batch
 	Targets []Target // one an output, in the order of the file
+	After   []After  // tasks of the plan that are done before this one begins
 }
 
 // Target is an output and how it is delivered.
@@ -55,11 +61,16 @@ func Make(p *config.Pipeline, tasks []string, deliver Deliver) (*Plan, error) {
 	}
 	problems = append(problems, unknownTasks(p, tasks)...)
 	plan := &Plan{Pipeline: p}
-	for _, t := range p.Tasks {
-		if len(tasks) > 0 && !slices.Contains(tasks, t.Name) {
+	all, after := order(p.Tasks)
+	problems = append(problems, sharedFolders(all, before(after, all))...)
+	selected := func(name string) bool { return len(tasks) == 0 || slices.Contains(tasks, name) }
+	for i, t := range all {
+		if !selected(t.Name) {
 			continue
 		}
 		planned := Task{Task: t, Batch: batchOf(p, t.Name)}
+		planned.After = slices.DeleteFunc(after[i], func(a After) bool { return !selected(a.Task) })
+		problems = append(problems, unselected(t, selected)...)
 		for _, o := range t.Outputs {
 			class, bad := classify(o, deliver)
 			if bad != nil {
@@ -70,10 +81,76 @@ func Make(p *config.Pipeline, tasks []string, deliver Deliver) (*Plan, error) {
 		}
 		plan.Tasks = append(plan.Tasks, planned)
 	}
+	problems = append(problems, unreadable(plan)...)
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	for _, t := range plan.Tasks {
+		plan.Warnings = append(plan.Warnings, ownFolders(t)...)
+	}
+	plan.Width = width(plan.Tasks)
 	return plan, nil
+}
+
+// width bounds how many tasks can run side by side: of a longest chain of tasks that wait for each other, one at most does.
+func width(tasks []Task) int {
+	chain, longest := map[string]int{}, 0
+	for _, t := range tasks {
+		for _, a := range t.After {
+			chain[t.Name] = max(chain[t.Name], chain[a.Task])
+		}
+		chain[t.Name]++
+		longest = max(longest, chain[t.Name])
+	}
+	return len(tasks) - longest + 1
+}
+
+// unselected refuses a task without those whose outputs it reads: what it reads is what the same run committed.
+func unselected(t config.Task, selected func(string) bool) (problems problem.List) {
+	for _, in := range t.Inputs {
+		if in.From != nil && !selected(in.From.Task) {
+			problems = append(problems, &problem.Problem{Code: problem.Usage, Pos: in.PathPos, Task: t.Name,
+				Message: fmt.Sprintf("input %s reads what task %s writes in the same run, and that is not selected", in.Name, in.From.Task),
+				Hint:    "add --task " + in.From.Task + ", or run without --task"})
+		}
+	}
+	return problems
+}
+
+// unreadable refuses inputs that read an output in a format which only its plugin knows.
+func unreadable(p *Plan) (problems problem.List) {
+	for _, t := range p.Tasks {
+		for _, in := range t.Inputs {
+			from, o := p.Source(in)
+			switch {
+			case from == nil || o.Class == "": // not selected, or wrong itself
+			case o.Plugin != nil:
+				problems = append(problems, &problem.Problem{Code: problem.ConfigInvalid, Pos: in.PathPos, Task: t.Name,
+					Message: fmt.Sprintf("input %s: only the plugin %s knows the format of %s", in.Name, o.Plugin.Name, in.From),
+					Hint:    "have " + from.Name + " write the relation to another output too, in a format that inputs can have: " + strings.Join(config.InputFormats(), ", ")})
+			case !slices.Contains(config.InputFormats(), o.Format):
+				problems = append(problems, &problem.Problem{Code: problem.ConfigInvalid, Pos: in.PathPos, Task: t.Name,
+					Message: fmt.Sprintf("input %s: %s has the format %s, which inputs cannot have", in.Name, in.From, o.Format),
+					Hint:    "known: " + strings.Join(config.InputFormats(), ", ")})
+			}
+		}
+	}
+	return problems
+}
+
+// Source gives the task and the output that an input reads; nil for one that reads files, or a task that is not in the plan.
+func (p *Plan) Source(in config.Input) (*Task, Target) {
+	if in.From == nil {
+		return nil, Target{}
+	}
+	for i := range p.Tasks {
+		for _, o := range p.Tasks[i].Targets {
+			if p.Tasks[i].Name == in.From.Task && o.Name == in.From.Output {
+				return &p.Tasks[i], o
+			}
+		}
+	}
+	return nil, Target{}
 }
 
 func unknownTasks(p *config.Pipeline, tasks []string) problem.List {

@@ -27,15 +27,18 @@ const (
 	WorkLeft         Code = "WorkLeft"         // an earlier commit's to-do list cannot be carried out
 
 	// Exit 2: usage or configuration.
-	Usage         Code = "Usage"
-	ConfigInvalid Code = "ConfigInvalid"
-	PluginMissing Code = "PluginMissing"
+	Usage         Code = "Usage"         // the command line is wrong
+	ConfigInvalid Code = "ConfigInvalid" // the pipeline file is wrong
+	PluginMissing Code = "PluginMissing" // no writer has that name, or its module is not there
+
+	// What the run wrote for an input that reads it by from was committed again by another run.
+	InputSuperseded Code = "InputSuperseded"
 
 	// Exit 4: reading, transforming or writing failed.
-	InputMissing  Code = "InputMissing"
-	InputInvalid  Code = "InputInvalid"
-	ComputeFailed Code = "ComputeFailed"
-	WriterFailed  Code = "WriterFailed"
+	InputMissing  Code = "InputMissing"  // an input has no file, or no rows and on_empty is fail
+	InputInvalid  Code = "InputInvalid"  // a data file is not as declared
+	ComputeFailed Code = "ComputeFailed" // a query failed, or ran out of memory or disk
+	WriterFailed  Code = "WriterFailed"  // a writer failed, or was ended
 
 	OutputUnwritable Code = "OutputUnwritable" // files cannot be landed in the output folder
 	OutputExists     Code = "OutputExists"     // mode error_if_exists, and there is data
@@ -44,12 +47,12 @@ const (
 	Failed       Code = "Failed"       // anything that has no code of its own
 
 	// Exit 5.
-	RunLeaseLost   Code = "RunLeaseLost"
-	OutcomeUnknown Code = "OutcomeUnknown"
+	RunLeaseLost   Code = "RunLeaseLost"   // the batch was lost to another run; this one made nothing visible
+	OutcomeUnknown Code = "OutcomeUnknown" // nobody knows whether a save counted; nothing was removed
 
 	// Exit 130 and 143.
-	Interrupted Code = "Interrupted"
-	Terminated  Code = "Terminated"
+	Interrupted Code = "Interrupted" // by SIGINT; exit 130
+	Terminated  Code = "Terminated"  // by SIGTERM or SIGHUP; exit 143
 )
 
 // Exit codes of the program.
@@ -69,7 +72,7 @@ func (c Code) Exit() int {
 	switch c {
 	case RunLeaseHeld, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft:
 		return ExitRefused
-	case Usage, ConfigInvalid, PluginMissing:
+	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage
 	case RunLeaseLost, OutcomeUnknown:
 		return ExitLost

@@ -12,42 +12,73 @@ type Kind string
 
 // The kinds of Event.
 const (
-	RunStarted    Kind = "run_started"   // its batches are held
-	WorkFinished  Kind = "work_finished" // what an earlier run had committed was landed
-	TaskStarted   Kind = "task_started"
-	StepStarted   Kind = "step_started"
-	OutputLanded  Kind = "output_landed"  // its files are there
-	OutputSkipped Kind = "output_skipped" // mode ignore, and there is data
-	TaskFinished  Kind = "task_finished"
-	TaskFailed    Kind = "task_failed" // one for each problem
-	Problem       Kind = "problem"     // what stops a run, or keeps it from starting
-	Warning       Kind = "warning"
-	PluginLog     Kind = "plugin_log"
-	RunFinished   Kind = "run_finished" // always the last
+	RunStarted    Kind = "run_started"    // The run holds all its batches and begins.
+	WorkFinished  Kind = "work_finished"  // What an earlier run had committed was landed, or removed.
+	TaskStarted   Kind = "task_started"   // A task begins.
+	StepStarted   Kind = "step_started"   // A step of a task begins.
+	Progress      Kind = "progress"       // A task is at work: how far it is. With --json it is told every 10 seconds.
+	OutputLanded  Kind = "output_landed"  // An output of the task is committed and its files are there.
+	OutputSkipped Kind = "output_skipped" // Nothing was written to an output: the mode is ignore, and there is data.
+	TaskFinished  Kind = "task_finished"  // A task is done and all its outputs have landed.
+	TaskFailed    Kind = "task_failed"    // A task failed; there is one event for each of its problems.
+	TaskCancelled Kind = "task_cancelled" // A task does not run, because of what became of another one.
+	Problem       Kind = "problem"        // Something stops the run, or keeps it from starting.
+	Warning       Kind = "warning"        // Something that a person should know; the run goes on.
+	PluginLog     Kind = "plugin_log"     // A plugin says something, in its own words.
+	RunFinished   Kind = "run_finished"   // The program ends. It is always the last event.
 )
 
-// Event is something that happened. Fields that do not apply are zero and left out of JSON.
+// Event is something that happened. Fields that do not apply are zero and left out of JSON. The tag `in` says which
+// kinds have a field, with a ? those that may be without it: schema and page of the events are made of it, and tests
+// hold every event that is printed against the schema.
 type Event struct {
-	Time     time.Time        `json:"time"`
-	Kind     Kind             `json:"event"`
-	Run      string           `json:"run,omitempty"`
-	Task     string           `json:"task,omitempty"`
-	Batch    string           `json:"batch,omitempty"` // its variables, as "dt=2026-01-01"
-	Step     string           `json:"step,omitempty"`  // ask, read, stage, commit or land
-	Output   string           `json:"output,omitempty"`
-	Path     string           `json:"path,omitempty"`
-	Class    string           `json:"class,omitempty"`  // delivery class
-	Reason   problem.Code     `json:"reason,omitempty"` // of a problem
-	Level    string           `json:"level,omitempty"`  // of a plugin's log: debug, info, warn or error
-	Message  string           `json:"message,omitempty"`
-	Rows     *int64           `json:"rows,omitempty"`
-	Bytes    *int64           `json:"bytes,omitempty"`
-	Files    *int64           `json:"files,omitempty"`
-	Replaced int64            `json:"replaced,omitempty"` // files of the batch's earlier commit that went
-	Folders  *int64           `json:"folders,omitempty"`  // that were there and were replaced whole
-	Duration float64          `json:"duration,omitempty"` // seconds
-	Exit     *int             `json:"exit,omitempty"`     // exit code of the program
-	Problem  *problem.Problem `json:"-"`
+	// when it happened
+	Time time.Time `json:"time" in:"*"`
+	// what happened
+	Kind Kind `json:"event" in:"*"`
+	// id of the run; absent while it has none, as when it is refused
+	Run string `json:"run,omitempty" in:"run_started task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished? problem? warning? plugin_log? run_finished?"`
+	// name of the pipeline
+	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
+	// name of the task
+	Task string `json:"task,omitempty" in:"task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
+	// the batch's variables, as dt=2026-01-01; absent: it has none
+	Batch string `json:"batch,omitempty" in:"task_started? step_started? progress? output_landed? output_skipped? task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
+	// which one: ask, read, stage, commit or land
+	Step string `json:"step,omitempty" in:"step_started progress"`
+	// name of the output
+	Output string `json:"output,omitempty" in:"output_landed output_skipped task_failed? problem? warning? plugin_log?"`
+	// the output's folder, as the pipeline file has it
+	Path string `json:"path,omitempty" in:"output_landed output_skipped"`
+	// delivery class: claims or replaces
+	Class string `json:"class,omitempty" in:"output_landed output_skipped"`
+	// the name by which the pipeline knows the plugin
+	Plugin string `json:"plugin,omitempty" in:"plugin_log"`
+	// how grave it is: debug, info, warn or error
+	Level string `json:"level,omitempty" in:"plugin_log"`
+	// what kind of problem it is; the exit code follows from it
+	Reason problem.Code `json:"reason,omitempty" in:"task_failed problem"`
+	// the task that failed, or wrote nothing
+	Cause string `json:"cause,omitempty" in:"task_cancelled"`
+	// what happened, for people, on one line
+	Message string `json:"message,omitempty" in:"output_skipped task_failed task_cancelled problem warning plugin_log?"`
+	// bytes of the files that the task reads, once they are listed
+	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
+	// rows written; in progress: of the outputs that are staged whole
+	Rows *int64 `json:"rows,omitempty" in:"output_landed output_skipped progress?"`
+	// bytes of the files written; in progress: so far
+	Bytes *int64 `json:"bytes,omitempty" in:"output_landed output_skipped progress?"`
+	// files written, or landed for an earlier run; in progress: so far
+	Files *int64 `json:"files,omitempty" in:"output_landed output_skipped work_finished progress?"`
+	// files of the batch's earlier commit that went
+	Replaced int64 `json:"replaced,omitempty" in:"output_landed?"`
+	// folders that were there and were replaced whole
+	Folders *int64 `json:"folders,omitempty" in:"output_landed?"`
+	// seconds since the task began; of the last event: since the program began
+	Duration float64 `json:"duration,omitempty" in:"progress task_finished task_failed run_finished"`
+	// exit code of the program
+	Exit    *int             `json:"exit,omitempty" in:"run_finished"`
+	Problem *problem.Problem `json:"-"`
 }
 
 // Reporter is told of every event, in order, from any goroutine.

@@ -18,11 +18,11 @@ type JSON struct {
 // line is an Event as it is printed, with the parts of its problem.
 type line struct {
 	Event
-	File   string `json:"file,omitempty"`
-	Line   int    `json:"line,omitempty"`
-	Column int    `json:"column,omitempty"`
-	Data   string `json:"data,omitempty"` // what a problem means for the data
-	Hint   string `json:"hint,omitempty"` // what to do next
+	File   string `json:"file,omitempty" in:"task_failed? problem?"`   // the file that the problem is in: a data file, the pipeline file, or one that it names
+	Line   int    `json:"line,omitempty" in:"task_failed? problem?"`   // line in that file, from 1
+	Column int    `json:"column,omitempty" in:"task_failed? problem?"` // byte in that line, from 1
+	Data   string `json:"data,omitempty" in:"task_failed? problem?"`   // what the problem means for the data
+	Hint   string `json:"hint,omitempty" in:"task_failed? problem?"`   // what to do next
 }
 
 // Report prints one event. What cannot be written is lost: the exit code tells how the run ended.

@@ -3,14 +3,17 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // Plain prints for people: results on Out, all else as lines on Err.
 type Plain struct {
 	Out, Err io.Writer
 	Quiet    bool // only warnings and problems
+	Color    bool // Err shows colours
 
 	mu sync.Mutex
 }
@@ -21,14 +24,16 @@ func (p *Plain) Report(e Event) {
 	defer p.mu.Unlock()
 	switch e.Kind {
 	case Problem, TaskFailed:
-		fmt.Fprintln(p.Err, "ubunye: "+e.Message)
+		fmt.Fprintln(p.Err, p.paint(red, "ubunye:")+" "+e.Message)
+	case TaskCancelled:
+		fmt.Fprintf(p.Err, "%s: %s\n", label(e), e.Message)
 	case Warning:
-		fmt.Fprintln(p.Err, "warning: "+e.Message)
+		fmt.Fprintln(p.Err, p.paint(yellow, "warning:")+" "+e.Message)
 	case PluginLog:
 		if e.Level == "debug" {
 			break // for the plugin's author, who takes --json
 		}
-		fmt.Fprintf(p.Err, "%s says: %s\n", e.Path, e.Message)
+		fmt.Fprintf(p.Err, "%s says: %s\n", e.Plugin, e.Message)
 	}
 	if p.Quiet {
 		return
@@ -45,7 +50,9 @@ func (p *Plain) Report(e Event) {
 	case TaskStarted:
 		fmt.Fprintf(p.Err, "%s: started\n", label(e))
 	case TaskFinished:
-		fmt.Fprintf(p.Err, "%s: done in %s\n", label(e), took(e.Duration))
+		fmt.Fprintf(p.Err, "%s: %s in %s\n", label(e), p.paint(green, "done"), took(e.Duration))
+	case Progress:
+		fmt.Fprintf(p.Err, "%s%s\n", label(e), state(e))
 	case OutputLanded:
 		replaced := ""
 		if e.Replaced > 0 {
@@ -66,11 +73,31 @@ func value(n *int64) int64 {
 	return *n
 }
 
+// label names a task and its batch, without what a terminal would take for commands: variables may hold anything.
 func label(e Event) string {
 	if e.Batch == "" {
 		return e.Task
 	}
-	return e.Task + " " + e.Batch
+	return e.Task + " " + strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, e.Batch)
+}
+
+// The colours of ECMA-48 that are used: one word of a line tells how it went.
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+func (p *Plain) paint(color, text string) string {
+	if !p.Color {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
 // Count prints a number of things, as "1 row" and "2 rows".
@@ -100,5 +127,8 @@ func took(seconds float64) string {
 	if d < time.Second {
 		return d.Round(time.Millisecond).String()
 	}
-	return d.Round(100 * time.Millisecond).String()
+	if d < time.Minute {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
 }

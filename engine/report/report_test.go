@@ -76,7 +76,7 @@ func TestPlainTellsWhatPluginsSayButForDebug(t *testing.T) {
 	var errs bytes.Buffer
 	p := &Plain{Err: &errs}
 	for _, level := range []string{"debug", "info", "warn"} {
-		p.Report(Event{Kind: PluginLog, Path: "excel", Level: level, Message: level})
+		p.Report(Event{Kind: PluginLog, Plugin: "excel", Level: level, Message: level})
 	}
 	if want := "excel says: info\nexcel says: warn\n"; errs.String() != want {
 		t.Errorf("stderr %q, want %q", errs.String(), want)

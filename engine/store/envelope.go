@@ -14,9 +14,9 @@ const keepAncestors = 64
 
 // envelope is what the store adds to a document.
 type envelope struct {
-	Format    int        `json:"format"`
-	ID        string     `json:"id"`
-	Ancestors []Ancestor `json:"ancestors"`
+	Format    int        `json:"format"`    // number of the form of the document; programs refuse a higher one than they know
+	ID        string     `json:"id"`        // random; no two saves share one
+	Ancestors []Ancestor `json:"ancestors"` // the saves before this one, newest first, at most 64
 }
 
 // seal puts the envelope in front of the members of doc, which must be one JSON object.

@@ -44,8 +44,8 @@ type Version struct {
 
 // Ancestor is an earlier version of a document.
 type Ancestor struct {
-	Generation int64  `json:"generation"`
-	ID         string `json:"id"`
+	Generation int64  `json:"generation"` // number of the save
+	ID         string `json:"id"`         // its random id
 }
 
 // Absent tells whether the document is not there.

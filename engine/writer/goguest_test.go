@@ -43,12 +43,12 @@ func doing(what string) abi.PlanRequest {
 // Rows go out of the engine and into a file through a module, whole and in order, whatever their size:
 // smaller than the module's buffer, larger, larger than what is written at once.
 func TestRowsAndFilesThroughAModule(t *testing.T) {
-	book := &logbook{}
-	h := newHost(t, writer.Config{Log: book.add})
+	book, everybodys := &logbook{}, &logbook{}
+	h := newHost(t, writer.Config{Log: everybodys.add})
 	r := &relations{rows: [][]byte{bytes.Repeat([]byte("s"), 100), bytes.Repeat([]byte("b"), 64<<10),
 		bytes.Repeat([]byte("c"), 64<<10+1), bytes.Repeat([]byte("d"), 5<<20), {'e'}}}
 	dir := t.TempDir()
-	s := start(t, h, goguestModule(t), writer.Limits{}, writer.Grants{Relation: r, Files: folder{dir}})
+	s := start(t, h, goguestModule(t), writer.Limits{}, writer.Grants{Relation: r, Files: folder{dir}, Log: book.add})
 	if _, err := s.Plan(t.Context(), doing("nothing")); err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,9 @@ func TestRowsAndFilesThroughAModule(t *testing.T) {
 	}
 	if lines := book.all(); !slices.Contains(lines, "copier 1 copied new.arrows") {
 		t.Fatalf("log: %q", lines)
+	}
+	if lines := everybodys.all(); len(lines) > 0 {
+		t.Fatalf("the session has a log of its own, and the host was told %q", lines)
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *Session) load() *Error {
 		uncached = folder.keep()
 	}
 	if uncached != nil {
-		s.host.config.Log(s.module.Name, abi.LevelWarn, "the compiled module could not be kept, so the next start compiles it again: "+line(uncached.Error()))
+		s.log(abi.LevelWarn, "the compiled module could not be kept, so the next start compiles it again: "+line(uncached.Error()))
 	}
 	return nil
 }

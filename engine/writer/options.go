@@ -14,11 +14,11 @@ import (
 
 // Option is one option of a writer as a person is shown it.
 type Option struct {
-	Name     string `json:"name"`
-	Type     string `json:"type"` // in words, as "integer from 1 to 22", or the values that it may have
-	Default  string `json:"default,omitempty"`
-	Required bool   `json:"required,omitempty"`
-	Doc      string `json:"doc,omitempty"`
+	Name     string `json:"name"`               // name of the option
+	Type     string `json:"type"`               // in words, as "integer from 1 to 22", or the values that it may have
+	Default  string `json:"default,omitempty"`  // its value when none is given
+	Required bool   `json:"required,omitempty"` // it must be given
+	Doc      string `json:"doc,omitempty"`      // what it does
 }
 
 // optionSchema is as much of a JSON Schema as is shown.

@@ -256,7 +256,7 @@ func (s *Session) converse(ctx context.Context, call string, limit time.Duration
 			return payload, nil
 		case wire.Log:
 			if len(payload) > 0 {
-				s.host.config.Log(s.module.Name, abi.Level(payload[0]), line(string(payload[1:])))
+				s.log(abi.Level(payload[0]), line(string(payload[1:])))
 			}
 		case wire.Operation, wire.RowsNext, wire.FileWrite:
 			w.pause()
@@ -271,6 +271,15 @@ func (s *Session) converse(ctx context.Context, call string, limit time.Duration
 	}
 }
 
+// log hands on what the module says.
+func (s *Session) log(level abi.Level, text string) {
+	if s.grants.Log != nil {
+		s.grants.Log(s.module.Name, level, text)
+		return
+	}
+	s.host.config.Log(s.module.Name, level, text)
+}
+
 // death reads the child's last word.
 func (s *Session) death(payload []byte) *Error {
 	var d wire.Death
@@ -278,7 +287,7 @@ func (s *Session) death(payload []byte) *Error {
 		return &Error{Kind: Protocol, Message: err.Error(), Err: err}
 	}
 	if d.Trace != "" {
-		s.host.config.Log(s.module.Name, abi.LevelDebug, line(d.Trace))
+		s.log(abi.LevelDebug, line(d.Trace))
 	}
 	return fromDeath(d)
 }

@@ -92,6 +92,9 @@ func orDefault[T int64 | time.Duration](v, otherwise T) T {
 type Grants struct {
 	Relation Relations
 	Files    Files
+
+	// Log is given what this session's module logs and prints, in place of Config.Log; nil: that is.
+	Log func(plugin string, level abi.Level, text string)
 }
 
 // Relations is the capability "relation". A module can only name the relation that it was given to

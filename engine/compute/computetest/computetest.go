@@ -77,6 +77,8 @@ func Run(t *testing.T, h Harness) {
 		{"EncodeTextFiles", encodeTextFiles},
 		{"EncodeTextEmpty", encodeTextEmpty},
 		{"EncodeTextMistakes", encodeTextMistakes},
+		{"EncodedComesBack", encodedComesBack},
+		{"NamedFiles", namedFiles},
 		{"EncodeKeepsStrangers", encodeKeepsStrangers},
 		{"RowsValues", rowsValues},
 		{"RowsWindows", rowsWindows},

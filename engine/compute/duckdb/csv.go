@@ -84,7 +84,7 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 	if err != nil {
 		return nil, "", err
 	}
-	f, err := expand(in.Path)
+	f, err := filesOf(in)
 	if err != nil {
 		return nil, "", err
 	}

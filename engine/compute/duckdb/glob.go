@@ -29,6 +29,26 @@ type found struct {
 	root  string // the folder above the first part that was a pattern; for one file, its folder
 }
 
+// filesOf gives the files of an input.
+func filesOf(in compute.Input) (found, error) {
+	if in.Files == nil {
+		return expand(in.Path)
+	}
+	f := found{root: filepath.Clean(in.Path)}
+	for _, name := range in.Files {
+		file, err := pin(filepath.Join(f.root, filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			return f, &compute.Error{Kind: compute.InputMissing, File: filepath.Join(f.root, filepath.FromSlash(name)), Err: err,
+				Message: "the file is gone: somebody moved or removed it since it was written"}
+		}
+		if err != nil {
+			return f, err
+		}
+		f.files = append(f.files, file)
+	}
+	return f, nil
+}
+
 // expand gives the files of a path, sorted by name. A path that exists as it is written is taken as it is; a folder
 // stands for all files below it. In patterns, `**` stands for any number of folders, and hidden names match only
 // where the pattern spells them out.

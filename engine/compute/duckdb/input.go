@@ -64,10 +64,16 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 	default:
 		return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", in.Format), Hint: didYouMean(in.Format, []string{"csv", "json", "parquet"})}
 	}
-	if in.Encoded {
-		in.Options = encodedOptions(in.Format, in.Options)
+	opened, query, err := &input{}, noRows(in.Columns), error(nil)
+	switch {
+	case in.Files != nil && len(in.Columns) == 0:
+		return nil, &compute.Error{Kind: compute.BadOption, Message: "named files are read with declared columns only"}
+	case in.Files != nil && len(in.Files) == 0:
+	case in.Encoded:
+		opened, query, err = openEncoded(ctx, in, open)
+	default:
+		opened, query, err = open(ctx, in)
 	}
-	opened, query, err := open(ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 	if err != nil {
 		return nil, "", err
 	}
-	f, err := expand(in.Path)
+	f, err := filesOf(in)
 	if err != nil {
 		return nil, "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -27,7 +28,7 @@ func (s *session) openParquet(ctx context.Context, in compute.Input) (*input, st
 	if err := o.done(); err != nil {
 		return nil, "", err
 	}
-	f, err := expand(in.Path)
+	f, err := filesOf(in)
 	if err != nil {
 		return nil, "", err
 	}
@@ -208,13 +209,23 @@ func parquetQuery(in compute.Input, f found, file []compute.Column, keys []parti
 		hive = append(hive, literal(k.raw)+": "+literal(k.typ))
 	}
 	if len(in.Columns) > 0 {
-		if err := checkDeclared(in.Columns, columns, f.files[0].Path); err != nil {
+		if err := checkDeclared(in, columns, f.files[0].Path); err != nil {
 			return "", err
 		}
 		columns = in.Columns
 	}
-	if raw := prefixKey(f.root, source); len(keys) > 0 && raw != "" {
+	more := ", hive_partitioning = false"
+	switch raw := prefixKey(f.root, source); {
+	case len(keys) == 0:
+	case raw != "" && in.Encoded:
+		// DuckDB would read that folder too, and take its value.
+		paths := pathColumns{root: f.root, keys: keys}
+		maps.Copy(source, paths.values())
+		more += paths.option()
+	case raw != "":
 		return "", &compute.Error{Kind: compute.InputInvalid, File: f.files[0].Path, Column: raw, Message: "the folder " + raw + "=… above the files has the name of a column", Hint: "set the option partitions to false, or move the files"}
+	default:
+		more = ", hive_partitioning = true, hive_types = {" + strings.Join(hive, ", ") + "}"
 	}
 	items := make([]string, len(columns))
 	for i, c := range columns {
@@ -223,10 +234,6 @@ func parquetQuery(in compute.Input, f found, file []compute.Column, keys []parti
 			from = fmt.Sprintf("CAST(%s AS %s)", from, c.Type)
 		}
 		items[i] = from + " AS " + quote(c.Name)
-	}
-	more := ", hive_partitioning = false"
-	if len(keys) > 0 {
-		more = ", hive_partitioning = true, hive_types = {" + strings.Join(hive, ", ") + "}"
 	}
 	return "SELECT " + strings.Join(items, ", ") + " FROM read_parquet(" + fileList(f.files) + more + ")", nil
 }
@@ -249,16 +256,21 @@ var widens = map[string][]string{
 	"FLOAT": {"DOUBLE"},
 }
 
-func checkDeclared(declared, has []compute.Column, file string) error {
+// checkDeclared checks that the declared columns are there, and that their types keep every value. What was encoded as
+// another type is one that the declared one was converted to without loss.
+func checkDeclared(in compute.Input, has []compute.Column, file string) error {
 	header := make([]string, len(has))
 	for i, c := range has {
 		header[i] = c.Name
 	}
-	places, problem, hint := match(declared, header, false)
+	places, problem, hint := match(in.Columns, header, false)
 	if problem != "" {
 		return &compute.Error{Kind: compute.InputInvalid, File: file, Message: problem, Hint: hint}
 	}
-	for i, c := range declared {
+	for i, c := range in.Columns {
+		if in.Encoded {
+			break
+		}
 		from := has[places[i]].Type
 		wider := false
 		for _, w := range widens[from] {

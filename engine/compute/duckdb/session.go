@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"strconv"
 	"strings"
 
 	driverduckdb "github.com/duckdb/duckdb-go/v2"
@@ -98,6 +99,11 @@ func (s *session) limits(ctx context.Context, set compute.Settings) error {
 			return s.optionErr(ctx, err, fmt.Sprintf("memory %q is not a size", set.Memory), `write a number and a unit, as "4GiB"`)
 		}
 	}
+	if set.Share > 1 {
+		if err := s.shareMemory(ctx, set); err != nil {
+			return s.fail(ctx, err, "opening a session failed")
+		}
+	}
 	if set.Threads < 0 {
 		return &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("threads: %d is not a number of threads", set.Threads), Hint: "write 1 or more, or leave it out"}
 	}
@@ -107,6 +113,23 @@ func (s *session) limits(ctx context.Context, set compute.Settings) error {
 		}
 	}
 	return nil
+}
+
+// shareMemory sets the limit to an equal part of what it is; without a setting that follows from the machine, and DuckDB tells
+// it with one decimal.
+func (s *session) shareMemory(ctx context.Context, set compute.Settings) error {
+	limit := set.Memory
+	if limit == "" {
+		if err := s.conn.QueryRowContext(ctx, "SELECT current_setting('memory_limit')").Scan(&limit); err != nil {
+			return err
+		}
+	}
+	unit := strings.TrimLeft(limit, "0123456789. ")
+	size, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(limit, unit)), 64)
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, fmt.Sprintf("SET memory_limit = '%.6f%s'", size/float64(set.Share), unit))
 }
 
 func (s *session) setVariable(ctx context.Context, v compute.Variable) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -279,5 +280,36 @@ func TestDidYouMean(t *testing.T) {
 		if got := didYouMean(tt.name, tt.known); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// Sessions that share the memory have equal parts of it, whether a limit is set or follows from the machine.
+func TestSessionsShareTheMemory(t *testing.T) {
+	limit := func(set compute.Settings) (mib float64) {
+		t.Helper()
+		set.Spill = filepath.Join(t.TempDir(), "spill")
+		ses, err := Engine{}.Open(t.Context(), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ses.Close()
+		var text, unit string
+		if err := ses.(*session).conn.QueryRowContext(t.Context(), "SELECT current_setting('memory_limit')").Scan(&text); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Sscan(text, &mib, &unit); err != nil {
+			t.Fatal(err)
+		}
+		return mib * map[string]float64{"MiB": 1, "GiB": 1 << 10, "TiB": 1 << 20}[unit]
+	}
+	if got := limit(compute.Settings{Memory: "600MiB", Share: 3}); math.Abs(got-200) > 1 {
+		t.Errorf("a third of 600 MiB is %v MiB", got)
+	}
+	whole := limit(compute.Settings{})
+	if half := limit(compute.Settings{Share: 2}); math.Abs(half-whole/2) > whole/100 {
+		t.Errorf("half of %v MiB is %v MiB", whole, half)
+	}
+	if one := limit(compute.Settings{Memory: "600MiB", Share: 1}); math.Abs(one-600) > 1 {
+		t.Errorf("all of 600 MiB is %v MiB", one)
 	}
 }

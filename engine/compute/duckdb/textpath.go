@@ -2,7 +2,6 @@ package duckdb
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,23 +11,6 @@ import (
 
 // fileColumn holds the path of the file that a row is from, where it is asked for.
 const fileColumn = "\x01file"
-
-// encodedOptions turns the options of Encode into those that read what it wrote.
-func encodedOptions(format string, given map[string]string) map[string]string {
-	if format == "parquet" {
-		return nil
-	}
-	read := map[string]string{"partitions": "true"}
-	maps.Copy(read, given)
-	delete(read, "compression") // the files' names tell it
-	if format == "csv" {
-		read["quoted_null"] = "false"
-		if _, ok := given["escape"]; !ok && given["quote"] != "" {
-			read["escape"] = given["quote"]
-		}
-	}
-	return read
-}
 
 // pathColumns are the columns of a text input that stand in the names of folders.
 type pathColumns struct {
@@ -89,13 +71,22 @@ func (p pathColumns) option() string {
 	return ", filename = " + literal(fileColumn)
 }
 
-// items are the columns' SQL, over rows with their file.
+// items are the columns' SQL with their names, over rows with their file.
 func (p pathColumns) items() map[string]string {
+	items := p.values()
+	for _, k := range p.keys {
+		items[strings.ToLower(k.name)] += " AS " + quote(k.name)
+	}
+	return items
+}
+
+// values are the columns' SQL.
+func (p pathColumns) values() map[string]string {
 	items := map[string]string{}
 	for _, k := range p.keys {
 		below := fmt.Sprintf("substring(%s, %d)", quote(fileColumn), len([]rune(filepath.ToSlash(p.root)))+1)
 		raw := fmt.Sprintf("regexp_extract(%s, %s, 2)", below, literal(`(^|/)`+regexp.QuoteMeta(k.raw)+`=([^/]*)/`))
-		items[strings.ToLower(k.name)] = fmt.Sprintf("CAST(CASE WHEN %[1]s <> %[2]s THEN url_decode(%[1]s) END AS %[3]s) AS %[4]s", raw, literal(nullPartition), k.typ, quote(k.name))
+		items[strings.ToLower(k.name)] = fmt.Sprintf("CAST(CASE WHEN %[1]s <> %[2]s THEN url_decode(%[1]s) END AS %[3]s)", raw, literal(nullPartition), k.typ)
 	}
 	return items
 }

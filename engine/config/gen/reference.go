@@ -80,8 +80,13 @@ func members(f *config.Field) []*config.Field {
 // doc is what a field is; at is what comes before its name in its dotted path.
 func doc(f *config.Field, at string) string {
 	text := f.Doc
-	if f.Required {
+	switch {
+	case f.Required && f.Unless != "":
+		text += " Required, but not beside " + code(f.Unless) + "."
+	case f.Required:
 		text += " Required."
+	case f.Unless != "":
+		text += " Not beside " + code(f.Unless) + "."
 	}
 	if f.Setting {
 		text += " Environment: `UBUNYE_" + strings.ToUpper(strings.ReplaceAll(at+f.Name, ".", "__")) + "`."

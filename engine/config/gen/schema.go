@@ -13,6 +13,9 @@ type object = map[string]any
 // name is the rule for names that an author gives, as at config.Pipeline.
 const name = "^[A-Za-z_][A-Za-z0-9_-]{0,63}$"
 
+// wrong is what editors show of a text that does not match the pattern; validators pass over the keyword.
+const wrong = "patternErrorMessage"
+
 // schema prints the JSON Schema (2020-12) of the pipeline file. It accepts every valid file: what is
 // required is required after the profile was merged, which a schema cannot see, so it requires nothing; and
 // a template may stand for a number.
@@ -79,9 +82,13 @@ func value(f *config.Field) object {
 	case config.Choice:
 		return object{"enum": f.Values}
 	case config.Int:
-		return object{"type": []string{"integer", "string"}, "minimum": 0}
+		return object{"type": []string{"integer", "string"}, "minimum": 0, "pattern": f.Kind.Pattern(), wrong: "Want a whole number, as 4."}
 	case config.Bool:
-		return object{"type": []string{"boolean", "string"}}
+		return object{"type": []string{"boolean", "string"}, "pattern": f.Kind.Pattern(), wrong: "Want true or false."}
+	case config.Bytes:
+		return object{"type": "string", "pattern": f.Kind.Pattern(), wrong: "Want a size with its unit, as 4GiB."}
+	case config.Duration:
+		return object{"type": "string", "pattern": f.Kind.Pattern(), wrong: "Want a time with its unit, as 30s."}
 	case config.Option:
 		return object{"type": []string{"string", "integer", "boolean"}}
 	case config.Scalar:

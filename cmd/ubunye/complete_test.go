@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// half is a pipeline as it is while somebody writes it: much is missing.
+const half = `name: sales
+variables:
+  dt: {type: date, required: true, doc: "The day\n to load"}
+  dtf: text
+  region: {type: enum, values: [eu, us, uk]}
+profiles:
+  prod: {engine: {memory: 16GiB}}
+  x-test: {}
+plugins:
+  excel: {path: excel.wasm}
+tasks:
+  clean_orders: {}
+  load_orders: {inputs: {raw: {format: nothing}}}
+`
+
+func TestCompletion(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	if err := os.WriteFile(file, []byte(half), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"run -c FILE --task ":             "clean_orders load_orders :4",
+		"run -c FILE --task l":            "load_orders :4",
+		"status -c FILE --task=c":         "clean_orders :4",
+		"plan -c FILE --profile ":         "prod :4",
+		"plugin list -c FILE --profile p": "prod :4",
+		"run -c FILE --var ":              "dt=\tThe day to load dtf= region= :6", // no space, no file
+		"run -c FILE --var re":            "region= :6",
+		"run -c FILE --var region=u":      "region=us region=uk :4",
+		"run -c FILE --var dt=2":          ":4",
+		"run -c FILE --dt ":               ":4",
+		"run -c missing.yaml --task ":     ":4",
+		"run --task ":                     ":4",
+		"validate -c ":                    "yaml yml :8", // files of these kinds
+		"plugin inspect -c FILE ":         "csv json parquet excel :0",
+		"plugin inspect p":                "parquet :0",
+		"plugin inspect parquet ":         ":4",
+		"pl":                              "plan\tTell what a run would do now; nothing is written plugin\tLook at the writers: those that are built in, those of a pipeline, and files :4",
+		"completion ba":                   "bash\tGenerate the autocompletion script for bash :4",
+	} {
+		words := strings.Split(strings.ReplaceAll(line, "FILE", file), " ")
+		var out, errs bytes.Buffer
+		if exit := run(t.Context(), append([]string{"ubunye", "__complete"}, words...), strings.NewReader(""), &out, &errs); exit != 0 {
+			t.Fatalf("%q: exit code %d: %s", line, exit, errs.String())
+		}
+		if got := strings.Join(strings.Split(strings.TrimSpace(out.String()), "\n"), " "); got != want {
+			t.Errorf("%q:\ngot  %q\nwant %q", line, got, want)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/report"
+)
+
+// schedule runs the tasks of a run: each when those before it are done, so many at once as the pipeline says. It is used by
+// one goroutine; the tasks tell it how they ended.
+type schedule struct {
+	*run
+	ended    map[string]*outcome
+	started  map[string]bool
+	running  int
+	done     chan *outcome
+	problems problem.List
+	cut      bool // the run was told to stop before every task had begun
+}
+
+// outcome is how a task ended.
+type outcome struct {
+	task     string
+	problems problem.List
+	commit   *ledger.Finished // what it wrote; nil: nothing
+	cause    string           // of a task that was cancelled: the task that failed, or that left its output as it was
+	failed   bool             // it failed, or was cancelled because another one did
+}
+
+// tasks runs every task. Once the run was told to stop, those that have not begun only give their batches back.
+func (r *run) tasks() problem.List {
+	ctx := r.record.Context()
+	s := &schedule{run: r, ended: map[string]*outcome{}, started: map[string]bool{}, done: make(chan *outcome)}
+	for {
+		s.start(ctx)
+		if s.running == 0 {
+			break
+		}
+		o := <-s.done
+		s.running--
+		s.settle(o)
+	}
+	if s.cut && len(s.problems) == 0 {
+		s.problems = r.explain(context.Cause(ctx), "")
+	}
+	return s.problems
+}
+
+// start starts what can be, in the order of the plan, and ends what cannot be any more.
+func (s *schedule) start(ctx context.Context) {
+	for i, t := range s.plan.Tasks {
+		if s.started[t.Name] || !s.ready(t) {
+			continue
+		}
+		cancelled := s.cancelled(t)
+		switch {
+		case ctx.Err() != nil:
+			s.stopped(ctx, t, s.leases[i])
+		case cancelled != nil:
+			s.cancel(ctx, t, s.leases[i], cancelled)
+		case s.running < s.config.Parallel:
+			s.running++
+			go func() { s.done <- s.task(ctx, t, s.leases[i], s.commitsOf(t)) }()
+		default:
+			continue
+		}
+		s.started[t.Name] = true
+	}
+}
+
+func (s *schedule) settle(o *outcome) {
+	s.ended[o.task] = o
+	s.problems = append(s.problems, o.problems...)
+}
+
+// ready tells that all tasks before a task have ended.
+func (s *schedule) ready(t plan.Task) bool {
+	for _, a := range t.After {
+		if s.ended[a.Task] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// cancelled tells that a task cannot run: one that it reads from failed, or left the output as it was, so that there is nothing
+// of this run to read.
+func (s *schedule) cancelled(t plan.Task) *outcome {
+	for _, a := range t.After {
+		if o := s.ended[a.Task]; a.Needs && o.failed {
+			return &outcome{task: t.Name, failed: true, cause: first(o.cause, o.task)}
+		}
+	}
+	for _, in := range t.Inputs {
+		if in.From == nil {
+			continue
+		}
+		o := s.ended[in.From.Task]
+		if o.commit == nil {
+			return &outcome{task: t.Name, cause: first(o.cause, o.task)}
+		}
+		if _, wrote := o.commit.Outputs[in.From.Output]; !wrote {
+			return &outcome{task: t.Name, cause: o.task}
+		}
+	}
+	return nil
+}
+
+func first(cause, task string) string {
+	if cause != "" {
+		return cause
+	}
+	return task
+}
+
+// cancel gives a batch back that will not be written by this run.
+func (s *schedule) cancel(ctx context.Context, t plan.Task, lease *ledger.Lease, o *outcome) {
+	message := fmt.Sprintf("cancelled: task %s, whose output it depends on, failed", o.cause)
+	if !o.failed {
+		message = fmt.Sprintf("cancelled: task %s left the output that it depends on as it was, so this run wrote nothing to read", o.cause)
+	}
+	s.emit(report.Event{Kind: report.TaskCancelled, Task: t.Name, Batch: batchText(t.Batch), Cause: o.cause, Message: message})
+	s.giveBack(ctx, t, lease)
+	s.settle(o)
+}
+
+// stopped ends a task that had not begun when the run was told to stop.
+func (s *schedule) stopped(ctx context.Context, t plan.Task, lease *ledger.Lease) {
+	s.cut = true
+	s.giveBack(ctx, t, lease)
+	s.settle(&outcome{task: t.Name, failed: true})
+}
+
+func (s *schedule) giveBack(ctx context.Context, t plan.Task, lease *ledger.Lease) {
+	if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+		s.emit(report.Event{Kind: report.Warning, Task: t.Name, Message: fmt.Sprintf("task %s: giving the batch back failed: %v", t.Name, err)})
+	}
+}
+
+// commitsOf is what the tasks that a task reads from committed.
+func (s *schedule) commitsOf(t plan.Task) map[string]*ledger.Finished {
+	commits := map[string]*ledger.Finished{}
+	for _, in := range t.Inputs {
+		if in.From != nil {
+			commits[in.From.Task] = s.ended[in.From.Task].commit
+		}
+	}
+	return commits
+}
+
+// task runs one task and tells how it went.
+func (r *run) task(ctx context.Context, t plan.Task, lease *ledger.Lease, sources map[string]*ledger.Finished) *outcome {
+	started := r.Now()
+	r.emit(report.Event{Kind: report.TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
+	b := &batch{run: r, task: t, lease: lease, sources: sources}
+	stop := b.tellProgress(started)
+	err := b.execute(ctx)
+	stop()
+	took := r.Now().Sub(started).Seconds()
+	if err == nil {
+		r.emit(report.Event{Kind: report.TaskFinished, Task: t.Name, Batch: batchText(t.Batch), Duration: took})
+		return &outcome{task: t.Name, commit: b.commits()}
+	}
+	problems := r.explain(err, t.Name)
+	for _, p := range problems {
+		failed := report.Of(report.TaskFailed, p)
+		failed.Task, failed.Batch, failed.Duration = t.Name, batchText(t.Batch), took
+		r.emit(failed)
+	}
+	return &outcome{task: t.Name, problems: problems, failed: true}
+}
