@@ -188,7 +188,7 @@ func (s *Lease) takeAndDrain(ctx context.Context) error {
 // take makes this run the holder.
 func (s *Lease) take(ctx context.Context) error {
 	r, batch := s.run, s.request.Batch
-	var unknown []string
+	var unknown []store.Version
 	for range maxConflicts {
 		if err := r.check(); err != nil && len(unknown) == 0 {
 			return err
@@ -227,7 +227,7 @@ func (s *Lease) take(ctx context.Context) error {
 			s.doc, s.version, s.epoch = d, next, d.Epoch
 			return nil
 		case errors.Is(err, store.ErrUnknown):
-			unknown, s.epoch = append(unknown, next.ID), d.Epoch
+			unknown, s.epoch = append(unknown, next), d.Epoch
 		case !errors.Is(err, store.ErrConflict) && len(unknown) > 0:
 			return s.unknown("acquire", err)
 		case ctx.Err() != nil:

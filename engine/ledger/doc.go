@@ -121,6 +121,7 @@
 // are the steps of a lease; lease.go is how a lease saves, loses and fails, wait.go how a start waits. parts.go
 // chooses the folders that are replaced and where they are staged. carry.go carries out lists, grab.go their part
 // about replaced folders, target.go tells the right disk, finish.go does it for others, cleanup.go mends records.
-// recover.go and setaside.go do what a person asks for. durable.go says what is
-// synced, and why. exists.go tells whether there is data.
+// recover.go and setaside.go do what a person asks for. durable.go says what is synced, and
+// why. exists.go tells whether there is data. model/README.md: what of this was proved with a model checker, step by
+// step.
 package ledger

@@ -56,7 +56,7 @@ func (s *Lease) save(ctx context.Context, step string, change func(*Document)) e
 	if s.ended {
 		return fmt.Errorf("batch %s: %s after the lease has ended", s.request.Batch.Name(), step)
 	}
-	var unknown []string // ids of saves whose outcome is not known yet
+	var unknown []store.Version // saves whose outcome is not known yet
 	for range maxConflicts {
 		d, err := s.doc.clone()
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *Lease) save(ctx context.Context, step string, change func(*Document)) e
 			s.doc, s.version = d, next
 			return nil
 		case errors.Is(err, store.ErrUnknown):
-			unknown = append(unknown, next.ID)
+			unknown = append(unknown, next)
 		case !errors.Is(err, store.ErrConflict) && len(unknown) > 0:
 			return s.unknown(step, err)
 		case !errors.Is(err, store.ErrConflict):
@@ -137,20 +137,20 @@ type fate int
 const (
 	notTaken  fate = iota // the document is not what was saved, nor built on it
 	taken                 // it counted, and a later save of the same contents made it durable
-	builtUpon             // it counted, and others have gone on from it
+	builtUpon             // it counted, or may have, and others have gone on from it
 )
 
-// settle finds out what became of saves with these ids; with none it only loads. If one of them is the
+// settle finds out what became of the saves that were tried; with none it only loads. If one of them is the
 // document now, the same contents are saved once more: only a save that succeeds tells that it
-// survives a power cut.
-func (l *Ledger) settle(ctx context.Context, b Batch, ids []string) (*Document, store.Version, fate, error) {
+// survives a power cut. One that is older than what the document remembers may have counted.
+func (l *Ledger) settle(ctx context.Context, b Batch, tried []store.Version) (*Document, store.Version, fate, error) {
 	for range maxConflicts {
 		d, v, err := l.load(ctx, b)
 		if err != nil {
 			return nil, v, notTaken, err
 		}
-		if !slices.Contains(ids, v.ID) {
-			if slices.ContainsFunc(ids, v.Includes) {
+		if !slices.ContainsFunc(tried, func(t store.Version) bool { return t.ID == v.ID }) {
+			if slices.ContainsFunc(tried, func(t store.Version) bool { return v.Includes(t.ID) || v.Forgets(t.Generation) }) {
 				return d, v, builtUpon, nil
 			}
 			return d, v, notTaken, nil
@@ -161,7 +161,7 @@ func (l *Ledger) settle(ctx context.Context, b Batch, ids []string) (*Document, 
 			return d, next, taken, nil
 		case errors.Is(err, store.ErrConflict):
 		case errors.Is(err, store.ErrUnknown):
-			ids = append(ids, next.ID)
+			tried = append(tried, next)
 		default:
 			return nil, v, notTaken, err
 		}

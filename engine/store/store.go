@@ -70,6 +70,15 @@ func (v Version) Includes(id string) bool {
 	return false
 }
 
+// Forgets tells whether a generation is older than those whose ids are known, so that nobody can say whose it was.
+func (v Version) Forgets(generation int64) bool {
+	oldest := v.Generation
+	if n := len(v.Ancestors); n > 0 {
+		oldest = v.Ancestors[n-1].Generation
+	}
+	return generation < oldest
+}
+
 // ErrConflict says that a save was built on a version that is not the newest one. Nothing changed.
 var ErrConflict = errors.New("the document was changed by another process")
 
