@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth orders generate venv test editor bench mutants check .FORCE
+.PHONY: needs help build plugins quickstart fixedwidth orders generate venv model test editor bench mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -73,7 +73,10 @@ generate: ## write the schemas and pages that follow from the declarations in th
 	$(GO) build -o .build/schemas ./schemas/gen
 	for file in $$(.build/schemas list); do .build/schemas $$file > .build/generated && mv .build/generated $$file || exit 1; done
 
-test: plugins bin/ubunye-fault venv ## run every test, with the race detector and in random order
+model: ## check the models of the ledger, and that each of their faults is found
+	@scripts/model.sh
+
+test: plugins bin/ubunye-fault venv model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout=20m ./...
 
 editor: ## check the schema of the pipeline file as editors use it, by yaml-language-server (needs npm)
@@ -95,4 +98,6 @@ check: plugins mutants ## formatting, vet, mutants and the rules of the source
 	@for file in $$(.build/schemas list); do .build/schemas $$file | cmp - $$file || { echo "run make generate" >&2; exit 1; }; done
 	$(GO) vet ./...
 	$(GO) vet -tags fault ./engine/store/fsops ./cmd/ubunye
+	GOOS=darwin CGO_ENABLED=0 $(GO) vet ./engine/ledger ./engine/store/...
+	GOOS=windows CGO_ENABLED=0 $(GO) vet ./engine/ledger ./engine/store/...
 	GOOS=wasip1 GOARCH=wasm CGO_ENABLED=0 $(GO) vet ./engine/abi ./plugins/... ./configs/...

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,18 +41,36 @@ func TestR01ASecondRunOfALiveBatchIsRefused(t *testing.T) {
 	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
 }
 
-// A holder whose process is gone is named as such; taking over is not in this version, so the run is
-// refused in a line of its own and changes nothing.
-func TestADeadHolderIsNamed(t *testing.T) {
+// R20, R22: a holder whose process is gone is taken over by the next start, which says so; its record tells by whom.
+func TestR22ADeadHolderIsTakenOver(t *testing.T) {
 	p := newSales(t)
 	first := p.stopAtStaging()
 	first.signal(syscall.SIGKILL)
 	if r := first.wait(); r.exit != 137 {
 		t.Fatalf("exit %d", r.exit)
 	}
+	dead, _ := p.document("clean_orders", "")["holder"].(map[string]any)["run"].(string)
 	before := p.files(".")
-	p.runDay("2026-01-01").must(t, 1).oneLine(t).says(t, "is gone", fmt.Sprintf("process %d", first.cmd.Process.Pid))
-	same(t, "files after the refusal", p.files("."), before)
+	if r := p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 0); !strings.Contains(r.stdout, "would run: dead run "+dead+" to take over") {
+		t.Fatalf("plan: %s", r.stdout)
+	}
+	if r := p.run("status", "-c", "pipeline.yaml").must(t, 0); !strings.Contains(r.stdout, "dead, its process is gone; the next start takes the batch over") {
+		t.Fatalf("status: %s", r.stdout)
+	}
+	same(t, "files after looking", p.files("."), before)
+	p.runDay("2026-01-01").must(t, 0).says(t, "took over from run "+dead, fmt.Sprintf("process %d", first.cmd.Process.Pid), "dead since")
+	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
+	data, err := os.ReadFile(p.path(".ubunye/runs/" + dead + ".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record struct{ Status, By string }
+	if err := json.Unmarshal(data, &record); err != nil {
+		t.Fatal(err)
+	}
+	if by := finishedRun(p.document("clean_orders", "")); record.Status != "interrupted" || record.By != by || by == "" {
+		t.Fatalf("the record of the dead run: %s, taken over by %s", data, by)
+	}
 }
 
 func TestR04AHundredStartedAtOnce(t *testing.T) {

@@ -68,15 +68,13 @@ func (p *project) salesRows(days ...string) []string {
 	return all
 }
 
-// document reads the newest generation of a task's only batch document, or the one whose variables
-// hold value; nil when there is none.
-func (p *project) document(task, value string) map[string]any {
+// documents reads the newest generation of every batch's document.
+func (p *project) documents() (all []map[string]any) {
 	p.t.Helper()
-	folders, err := filepath.Glob(p.path(".ubunye/batches/*/" + task + "/*"))
+	folders, err := filepath.Glob(p.path(".ubunye/batches/*/*/*"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	var found map[string]any
 	for _, folder := range folders {
 		generations, _ := filepath.Glob(folder + "/*.json")
 		if len(generations) == 0 {
@@ -91,8 +89,18 @@ func (p *project) document(task, value string) map[string]any {
 		if err := json.Unmarshal(data, &doc); err != nil {
 			p.t.Fatalf("%s: %v", folder, err)
 		}
+		all = append(all, doc)
+	}
+	return all
+}
+
+// document is a task's only batch document, or the one whose variables hold value; nil when there is none.
+func (p *project) document(task, value string) map[string]any {
+	p.t.Helper()
+	var found map[string]any
+	for _, doc := range p.documents() {
 		batch, _ := doc["batch"].(map[string]any)
-		if value != "" && !strings.Contains(fmt.Sprint(batch["variables"]), value) {
+		if batch["task"] != task || value != "" && !strings.Contains(fmt.Sprint(batch["variables"]), value) {
 			continue
 		}
 		if found != nil {

@@ -38,12 +38,16 @@ func checkJSON(t *testing.T, args []string, r result) {
 	if !slices.Contains(args, "--json") {
 		return
 	}
-	switch verb := args[0]; verb {
+	verb := args[0]
+	if verb == "backfill" && !slices.Contains(args, "--dry-run") {
+		verb = "run"
+	}
+	switch verb {
 	case "run":
 		if err := schema(t, "events").CheckLines(r.stdout); err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
-	case "plan", "status", "show", "plugin":
+	case "plan", "backfill", "status", "show", "plugin":
 		if verb == "plugin" {
 			verb = "plugins"
 		}
@@ -91,7 +95,8 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 	day := append(slices.Clone(c), "--dt", "2026-01-01", "--json")
 	for name, args := range map[string][]string{
 		"plan": append([]string{"plan"}, day...), "status": append([]string{"status"}, day...), "show": append([]string{"show"}, day...),
-		"plugins": {"plugin", "list", "--json"},
+		"plugins":  {"plugin", "list", "--json"},
+		"backfill": append(append([]string{"backfill"}, c...), "--from", "2026-01-01", "--to", "2026-01-02", "--dry-run", "--json"),
 	} {
 		printed := p.run(args...).must(t, 0).stdout
 		for from, to := range map[string]string{`":`: `x":`, `":"`: `":1,"x":"`} {

@@ -94,18 +94,45 @@ func TestTargetFileSizeAndOptions(t *testing.T) {
 }
 
 func TestDurability(t *testing.T) {
-	for value, want := range map[string]int{"safe": 1, "fast": 0} {
-		p := newNumbers(t, "", "", "durability: "+value+"\n", 3)
-		synced := 0
+	type syncs struct{ files, folders, documents int }
+	count := func(setting string, env ...string) (n syncs) {
+		p := newNumbers(t, "", "", setting, 3)
+		p.env = env
 		for _, o := range p.traced() {
-			if o.kind == "sync" && strings.HasSuffix(o.path, ".staged") {
-				synced++
+			own := strings.Contains(o.path, "/.ubunye") && !strings.Contains(o.path, "/.ubunye/staging/")
+			small := strings.HasPrefix(filepath.Base(o.path), "_ubunye-")
+			switch {
+			case o.kind == "syncfs":
+				t.Errorf("a syncfs for one file: %v", o)
+			case strings.HasPrefix(o.kind, "sync") && (own || small || o.path == p.dir):
+				n.documents++
+			case o.kind == "sync":
+				n.files++
+			case o.kind == "syncdir":
+				n.folders++
 			}
 		}
-		if synced != want {
-			t.Errorf("durability %s: %d staged files synced, want %d", value, synced, want)
+		if got := len(p.rows("lake")); got != 3 {
+			t.Errorf("%s: %d rows", setting, got)
 		}
+		return n
 	}
+	safe, fast := count(""), count("durability: fast\n")
+	// the staged file; its staging folder, the two above it in the ledger's staging/, and lake
+	if safe.files != 1 || safe.folders != 4 || safe.documents < 8 {
+		t.Errorf("safe: %+v", safe)
+	}
+	// and of folders that the ledger needs too: its staging/, and the one that lake is made in
+	if fast != (syncs{documents: safe.documents - 2}) {
+		t.Errorf("fast: %+v, safe %+v", fast, safe)
+	}
+	if env := count("durability: safe\n", "UBUNYE_DURABILITY=fast"); env != fast {
+		t.Errorf("fast by the environment: %+v, want %+v", env, fast)
+	}
+	if same := count("durability: safe\n"); same != safe {
+		t.Errorf("safe: %+v, without the key %+v", same, safe)
+	}
+	newNumbers(t, "", "", "durability: quick\n", 3).runNumbers().must(t, 2).oneLine(t).says(t, "pipeline.yaml:6:13", "quick", "known: fast, safe")
 }
 
 func TestHeartbeat(t *testing.T) {

@@ -91,8 +91,8 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 	defer stop()
 	err := b.lease.Fail(ctx, cause.Error())
 	switch {
-	case errors.As(err, new(*ledger.LostError)) && errors.As(cause, new(*ledger.StagedError)):
-		cause = err // that is why what was staged is gone
+	case errors.As(err, new(*ledger.LostError)):
+		cause = err // whatever went wrong: the batch is another run's, and what was staged may be gone because of that
 	case err != nil:
 		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Batch: batchText(b.task.Batch), Message: "giving the batch back failed too: " + err.Error()})
 	}

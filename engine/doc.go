@@ -6,8 +6,9 @@
 //
 //  1. batch.go: the path of one batch, a call a step.
 //  2. run.go: one start of the program: all batches first, then the tasks.
-//  3. explain.go: what a person is told, made of the typed errors of the packages below.
-//  4. ledger/doc.go: what a crash at each step leaves.
+//  3. backfill.go: a run for each date of a range that is missing.
+//  4. explain.go: what a person is told, made of the typed errors of the packages below.
+//  5. ledger/doc.go: what a crash at each step leaves.
 //
 // # Invariants
 //

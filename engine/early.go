@@ -75,7 +75,7 @@ func (r *run) prepareWriter(ctx context.Context, t plan.Target) (*writer.Session
 func (r *run) computeSettings(task string) compute.Settings {
 	return compute.Settings{
 		Memory:    r.config.Engine.Memory,
-		Share:     min(r.config.Parallel, r.plan.Width),
+		Share:     min(r.config.Parallel, r.plan.Width) * max(r.options.Beside, 1),
 		Threads:   r.config.Engine.Threads,
 		Spill:     r.spillFolder(task),
 		Variables: r.variables(),

@@ -41,12 +41,14 @@ func New(changes *fsops.FS, reporter report.Reporter) *Engine {
 type Options struct {
 	config.Options
 
-	File        string   // the pipeline file
-	Tasks       []string // none: all
-	Rerun       bool     // replace finished batches
-	RerunAnyway bool     // also when files that they claim are gone
-	LeaseOff    bool     // UBUNYE_RUN_LEASE=off: without a ledger
-	Command     []string // how a person called the program, so that hints can be pasted
+	File        string        // the pipeline file
+	Tasks       []string      // none: all
+	Rerun       bool          // replace finished batches
+	RerunAnyway bool          // also when files that they claim are gone
+	LeaseOff    bool          // UBUNYE_RUN_LEASE=off: without a ledger
+	Wait        time.Duration // for what living runs hold; 0: refused at once
+	Beside      int           // how many runs share the memory that one may have; 0: it is this one's alone
+	Command     []string      // how a person called the program, so that hints can be pasted
 }
 
 // load does steps 1 and 2 of a start: the pipeline, typed and checked, and its plan.

@@ -18,7 +18,6 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
-	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
@@ -92,96 +91,6 @@ func (r *run) explainOne(err error, task string) *problem.Problem {
 		return &problem.Problem{Code: problem.Interrupted, Message: "the run was told to stop", Data: nothing}
 	}
 	return &problem.Problem{Code: problem.Failed, Message: err.Error(), Data: nothing}
-}
-
-// explainRefusal is for what stops a run before it read or wrote anything.
-func (r *run) explainRefusal(err error, _ string) *problem.Problem {
-	var held *ledger.HeldError
-	var finished *ledger.FinishedError
-	var missing *ledger.ClaimsMissingError
-	var left *ledger.LeftError
-	var target *ledger.TargetHeldError
-	var twice *ledger.TargetTwiceError
-	switch {
-	case errors.As(err, &held):
-		return r.explainHeld(held)
-	case errors.As(err, &target):
-		return r.explainTargetHeld(target)
-	case errors.As(err, &twice):
-		return &problem.Problem{Code: problem.ConfigInvalid, Message: "refused: " + twice.Error(), Data: untouched,
-			Hint: "give each output a folder of its own"}
-	case errors.As(err, &finished):
-		return r.explainFinished(finished)
-	case errors.As(err, &missing):
-		return &problem.Problem{Code: problem.WorkLeft, Task: missing.Batch.Task, Output: missing.Output,
-			Message: fmt.Sprintf("refused: %d of the %d files that batch %s landed in %s are gone (the first: %s), compacted or moved perhaps: replacing the batch might leave its old rows beside the new ones",
-				missing.Missing, missing.Of, ledgerBatchText(missing.Batch), missing.Base, missing.Example),
-			Data: untouched, Hint: "when the old rows are gone for good: " + r.command("--rerun=anyway")}
-	case errors.As(err, &left):
-		first := left.Left[0]
-		return &problem.Problem{Code: problem.WorkLeft, Task: left.Batch.Task, Output: first.Entry.Output,
-			Message: fmt.Sprintf("refused: what run %s left of batch %s cannot be finished: %s: %v", first.Entry.Run, ledgerBatchText(left.Batch), first.Path, first.Err),
-			Data:    "nothing is lost: it stays on the list of the batch, and every start tries again", Hint: "make that path usable and run again"}
-	}
-	return nil
-}
-
-func (r *run) explainHeld(e *ledger.HeldError) *problem.Problem {
-	who := fmt.Sprintf("run %s (host %s, process %d, since %s)", e.Holder.Run, e.Holder.Host, e.Holder.PID, when(e.Holder.Since))
-	p := &problem.Problem{Code: problem.RunLeaseHeld, Task: e.Batch.Task, Data: untouched}
-	if e.Gone {
-		p.Message = fmt.Sprintf("refused: batch %s is held by %s, whose process is gone", ledgerBatchText(e.Batch), who)
-		p.Hint = fmt.Sprintf("this version does not take over from the dead; do not delete its document %s: it says what that run left", e.Document)
-		return p
-	}
-	p.Message = fmt.Sprintf("refused: batch %s is held by %s, whose last heartbeat was %s ago", ledgerBatchText(e.Batch), who, e.Age.Round(time.Second))
-	p.Hint = fmt.Sprintf("wait for it to end, or stop it; do not delete its document %s: the batch could then land twice", e.Document)
-	return p
-}
-
-// explainTargetHeld is for a run that another one excludes, because one of the two replaces the folder.
-func (r *run) explainTargetHeld(e *ledger.TargetHeldError) *problem.Problem {
-	who := fmt.Sprintf("run %s of pipeline %s (host %s, process %d, since %s", e.Other.Run, e.Other.Pipeline, e.Other.Host, e.Other.PID, when(e.Other.Since))
-	p := &problem.Problem{Code: problem.RunLeaseHeld, Data: untouched, Hint: "wait for it to end, or stop it"}
-	for _, t := range r.plan.Tasks {
-		for _, o := range t.Targets {
-			if o.Path == e.Path {
-				p.Task, p.Output, p.Pos = t.Name, o.Name, o.PathPos
-			}
-		}
-	}
-	const why = "and one of the two replaces what is there"
-	switch {
-	case e.Gone:
-		p.Message = fmt.Sprintf("refused: %s), which has ended, was writing to %s, %s; it still holds batch %s of task %s", who, e.Path, why, ledgerBatchText(e.Batch), e.Batch.Task)
-		p.Hint = "this version does not take over from the dead; do not delete the documents of its batches: they say what it left"
-	case e.Asking:
-		p.Message = fmt.Sprintf("refused: %s) asks for %s too, %s, and it came first", who, e.Path, why)
-	default:
-		p.Message = fmt.Sprintf("refused: %s; last heartbeat %s ago) writes to %s too, %s", who, e.Age.Round(time.Second), e.Path, why)
-	}
-	return p
-}
-
-func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
-	var rows, files int64
-	for _, o := range e.Finished.Outputs {
-		rows, files = rows+o.Rows, files+o.Files
-	}
-	for name, o := range e.Finished.Outputs {
-		if o.Class == ledger.Replaces {
-			return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task, Output: name,
-				Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s), which replaced what was in the folder; an append would add the batch a second time",
-					ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run),
-				Data: untouched,
-				Hint: "what an overwrite wrote cannot be taken back: " + r.command("--rerun") + " would leave its rows and add these to them; to replace them, run with the mode that wrote them"}
-		}
-	}
-	return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task,
-		Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s: %s in %s); running it again would add the batch twice",
-			ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run, report.Count(rows, "row"), report.Count(files, "file")),
-		Data: untouched,
-		Hint: "to replace it: " + r.command("--rerun") + r.thenReaders(e.Batch.Task) + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
 }
 
 // explainLedger is for trouble with the ledger itself and for what happens on the way to the commit and after it.

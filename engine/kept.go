@@ -21,6 +21,14 @@ func (e *keptError) Unwrap() error { return e.err }
 
 // say tells of every output what is kept, and what the next run does with it.
 func (e *keptError) say(p *problem.Problem) {
+	if p.Code == problem.RunLeaseLost {
+		var names []string
+		for _, k := range e.kept {
+			names = append(names, "output "+k.Output)
+		}
+		p.Data = strings.Join(names, ", ") + " had been replaced by this run before it lost the batch; the run that has the batch now replaces it again"
+		return
+	}
 	var parts []string
 	for _, k := range e.kept {
 		did := "the folder was replaced"

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -170,6 +171,10 @@ func (r *run) judge(ctx context.Context, task *PlannedTask, request ledger.Reque
 		return
 	}
 	err := r.ledger.Refusal(ctx, request)
+	dead := ""
+	if h := view.Held; err == nil && h != nil {
+		dead, err = r.foreseeHolder(h)
+	}
 	if err == nil {
 		err = r.ledger.TargetRefusal(ctx, r.targets())
 	}
@@ -178,7 +183,19 @@ func (r *run) judge(ctx context.Context, task *PlannedTask, request ledger.Reque
 		task.Verdict, task.Code, task.Reason = WouldRefuse, p.Code, p.Error()
 		return
 	}
-	task.Verdict, task.Reason = r.verdict(request, view, task.Outputs)
+	verdict, reason := r.verdict(request, view, task.Outputs)
+	task.Verdict, task.Reason = verdict, dead+reason
+}
+
+// foreseeHolder tells what a start would do about the holder of a batch, which is not certainly alive.
+func (r *run) foreseeHolder(h *ledger.HeldError) (string, error) {
+	switch {
+	case h.Dead:
+		return fmt.Sprintf("dead run %s to take over; ", h.Holder.Run), nil
+	case h.Looks > 0:
+		return fmt.Sprintf("run %s to take over if it gives no sign for %s more; ", h.Holder.Run, h.Looks.Round(time.Second)), nil
+	}
+	return "", h
 }
 
 // verdict tells what would happen to a task that is not refused.

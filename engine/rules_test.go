@@ -165,6 +165,22 @@ func TestOnlyFsopsChangesFileSystems(t *testing.T) {
 	})
 }
 
+// What the ledger makes durable it does in one place, which is told the reason.
+func TestTheLedgerSyncsInOnePlace(t *testing.T) {
+	seen := 0
+	eachCall(t, func(pkg, file string, sel *ast.SelectorExpr) {
+		if pkg != "engine/ledger" || !slices.Contains([]string{"Sync", "SyncFile", "SyncDir", "SyncFS"}, sel.Sel.Name) {
+			return
+		}
+		if seen++; file != "engine/ledger/durable.go" {
+			t.Errorf("%s: %s is called outside durable.go", file, sel.Sel.Name)
+		}
+	})
+	if seen < 3 {
+		t.Fatalf("%d calls seen: the test reads nothing", seen)
+	}
+}
+
 // Only the program's edge ends the process, and it does so in one place.
 func TestOnlyMainExits(t *testing.T) {
 	exits := 0

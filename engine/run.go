@@ -95,7 +95,7 @@ func (r *run) lease(ctx context.Context) error {
 	}
 	requests := r.requests()
 	for _, q := range requests {
-		if err := r.ledger.Refusal(ctx, q); err != nil {
+		if err := r.ledger.Refusal(ctx, q); err != nil && !r.waitsFor(err) {
 			return r.explain(told(ctx, err), q.Batch.Task)
 		}
 	}
@@ -106,7 +106,7 @@ func (r *run) lease(ctx context.Context) error {
 			}
 		}
 	}
-	if err := r.ledger.TargetRefusal(ctx, r.targets()); err != nil {
+	if err := r.ledger.TargetRefusal(ctx, r.targets()); err != nil && !r.waitsFor(err) {
 		return r.explain(told(ctx, err), "")
 	}
 	info := r.info()
@@ -119,12 +119,18 @@ func (r *run) lease(ctx context.Context) error {
 	}
 	r.record = record
 	r.leases, err = record.Acquire(ctx, requests)
+	r.tellTakeovers()
 	if err != nil {
 		r.end(ctx, ledger.Refused)
 		return r.explain(told(ctx, err), "")
 	}
 	r.collectSpill()
 	return nil
+}
+
+// waitsFor tells whether a refusal is one that the run was told to wait out.
+func (r *run) waitsFor(err error) bool {
+	return r.options.Wait > 0 && (errors.As(err, new(*ledger.HeldError)) || errors.As(err, new(*ledger.TargetHeldError)))
 }
 
 // told gives the wish to stop as the error, if it was that. A lease that was lost and a save of which
@@ -198,7 +204,7 @@ func (r *run) ours(b ledger.Batch) bool {
 
 // info is what the run says of itself before it begins.
 func (r *run) info() ledger.RunInfo {
-	info := ledger.RunInfo{Pipeline: r.config.Name, Targets: r.targets()}
+	info := ledger.RunInfo{Pipeline: r.config.Name, Targets: r.targets(), Wait: r.options.Wait, Waiting: r.waiting}
 	for _, t := range r.plan.Tasks {
 		info.Batches = append(info.Batches, ledgerBatch(t.Batch))
 	}

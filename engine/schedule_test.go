@@ -115,7 +115,7 @@ func TestAFailedTaskCancelsWhatDependsOnIt(t *testing.T) {
 	if e := l.find(report.TaskCancelled, "last"); !strings.Contains(e.Message, "task bad, whose output it depends on, failed") {
 		t.Errorf("%+v", e)
 	}
-	status, err := New(fsops.New(nil), &log{}).Status(t.Context(), Options{File: file})
+	status, err := New(fsops.New(nil), &log{}).Status(t.Context(), Options{File: file}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

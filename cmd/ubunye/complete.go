@@ -31,7 +31,9 @@ func completePipeline(cmd *cobra.Command, file *string) {
 			return values, directive
 		})
 	}
-	for _, name := range []string{"memory", "threads"} {
+	complete(cmd, "variable", names(func(o config.Outline) []config.Named { return o.Variables }))
+	complete(cmd, "every", cobra.FixedCompletions([]cobra.Completion{string(config.EveryHour), string(config.EveryDay), string(config.EveryWeek), string(config.EveryMonth)}, cobra.ShellCompDirectiveNoFileComp))
+	for _, name := range []string{"memory", "threads", "from", "to", "parallel"} {
 		complete(cmd, name, cobra.NoFileCompletions)
 	}
 }

@@ -40,6 +40,9 @@ func TestCompletion(t *testing.T) {
 		"run -c FILE --var region=u":      "region=us region=uk :4",
 		"run -c FILE --var dt=2":          ":4",
 		"run -c FILE --dt ":               ":4",
+		"backfill -c FILE --variable d":   "dt\tThe day to load dtf :4",
+		"status -c FILE --every ":         "hour day week month :4",
+		"backfill -c FILE --from ":        ":4",
 		"run -c missing.yaml --task ":     ":4",
 		"run --task ":                     ":4",
 		"validate -c ":                    "yaml yml :8", // files of these kinds

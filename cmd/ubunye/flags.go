@@ -31,7 +31,6 @@ func (f *pipelineFlags) add(cmd *cobra.Command) {
 	s.StringVar(&f.memory, "memory", "", "most memory of the compute engine, as `4GiB`")
 	s.IntVar(&f.threads, "threads", 0, "`NUMBER` of threads of the compute engine")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
-	completePipeline(cmd, &f.file)
 }
 
 // pipelineCommand makes a command that reads a pipeline file. flags, if not nil, adds flags of its own.
@@ -53,6 +52,7 @@ func (a *app) pipelineCommand(use, short string, flags func(*cobra.Command), do 
 	if flags != nil {
 		flags(cmd)
 	}
+	completePipeline(cmd, &f.file)
 	return cmd
 }
 

@@ -52,11 +52,18 @@ func (a *app) planCommand() *cobra.Command {
 
 // asRun is the command that a plan tells about: what its hints name must run, not plan.
 func asRun(command []string) []string {
-	command = slices.DeleteFunc(slices.Clone(command), func(word string) bool { return word == "--json" || strings.HasPrefix(word, "--json=") })
+	command = withoutFlags(command, "json")
 	if verb := slices.Index(command, "plan"); verb >= 0 {
 		command[verb] = "run"
 	}
 	return command
+}
+
+// withoutFlags leaves out flags that have no value, or one after "=".
+func withoutFlags(command []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(command), func(word string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return word == "--"+name || strings.HasPrefix(word, "--"+name+"=") })
+	})
 }
 
 func (a *app) printPlanned(t engine.PlannedTask) {
@@ -79,10 +86,19 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 
 func (a *app) statusCommand() *cobra.Command {
 	var asJSON bool
-	return a.pipelineCommand("status -c FILE", "Tell what was done, what is held and what dead runs left; nothing is written",
-		func(cmd *cobra.Command) { addJSON(cmd, &asJSON) },
+	var dates rangeFlags
+	cmd := a.pipelineCommand("status -c FILE", "Tell what was done, what is held and what dead runs left; nothing is written",
+		func(cmd *cobra.Command) { addJSON(cmd, &asJSON); dates.add(cmd) },
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
-			s, err := e.Status(cmd.Context(), o)
+			given, err := dates.check(cmd)
+			if err != nil {
+				return err
+			}
+			var only *engine.Range
+			if given {
+				only = &dates.Range
+			}
+			s, err := e.Status(cmd.Context(), o, only)
 			if err != nil {
 				return err
 			}
@@ -92,6 +108,29 @@ func (a *app) statusCommand() *cobra.Command {
 			a.printStatus(s)
 			return nil
 		})
+	cmd.Long = `Status reads the ledger. With --from and --to it tells of the batches of that range only, and which dates of
+it are missing: those whose batch was never committed, or is being run for the first time.`
+	return cmd
+}
+
+// printMissing prints the dates of a range that are missing, those in one that follow one another.
+func (a *app) printMissing(m engine.MissingDates) {
+	of := report.Count(int64(m.Of), "date") + " of " + m.Variable
+	if len(m.Dates) == 0 && len(m.Unknown) == 0 {
+		fmt.Fprintf(a.stdout, "task %s: none of %s is missing\n", m.Task, of)
+	}
+	for _, list := range []struct {
+		dates []string
+		what  string
+	}{{m.Dates, "missing"}, {m.Unknown, "unknown, because their documents cannot be read"}} {
+		var words []string
+		for _, span := range report.Spans(m.All, func(v string) bool { _, is := slices.BinarySearch(list.dates, v); return is }) {
+			words = append(words, span.String())
+		}
+		if len(words) > 0 {
+			fmt.Fprintf(a.stdout, "task %s: %d of %s %s: %s\n", m.Task, len(list.dates), of, list.what, strings.Join(words, ", "))
+		}
+	}
 }
 
 func (a *app) printStatus(s engine.Status) {
@@ -101,9 +140,12 @@ func (a *app) printStatus(s engine.Status) {
 	for _, b := range s.Batches {
 		fmt.Fprintf(a.stdout, "task %s, batch %s: %s\n", b.Task, batchName(b.Batch, b.Key), b.State)
 		if h := b.Held; h != nil {
-			state := "last heartbeat " + h.Age.Round(time.Second).String() + " ago"
-			if h.Gone {
-				state = "its process is gone"
+			state := string(h.Life) + ", last heartbeat " + h.Age.Round(time.Second).String() + " ago"
+			switch {
+			case h.Gone:
+				state = "dead, its process is gone; the next start takes the batch over"
+			case h.Life == engine.Dead:
+				state += "; the next start takes the batch over"
 			}
 			fmt.Fprintf(a.stdout, "  held by run %s (host %s, process %d) since %s, %s\n", h.Run, h.Host, h.PID, stamp(h.Since), state)
 		}
@@ -120,8 +162,18 @@ func (a *app) printStatus(s engine.Status) {
 			fmt.Fprintf(a.stdout, "  output %s holds rows of a run that failed before its commit; the next run of the batch replaces them\n", output)
 		}
 	}
+	for _, m := range s.Missing {
+		a.printMissing(m)
+	}
 	for _, r := range s.Runs {
-		fmt.Fprintf(a.stdout, "run %s: %s (host %s, process %d, since %s)\n", r.Run, r.Status, r.Host, r.PID, stamp(r.Since))
+		more := ""
+		if r.By != "" {
+			more = ", taken over by run " + r.By
+		}
+		if len(r.Doubtful) > 0 {
+			more += "; it had replaced, without a commit: " + strings.Join(r.Doubtful, ", ")
+		}
+		fmt.Fprintf(a.stdout, "run %s: %s (host %s, process %d, since %s)%s\n", r.Run, r.Status, r.Host, r.PID, stamp(r.Since), more)
 	}
 	for _, u := range s.Unreadable {
 		fmt.Fprintf(a.stdout, "unreadable: %s\n", u)

@@ -143,7 +143,7 @@ func (a *app) Report(e report.Event) {
 	if e.Problem != nil {
 		a.told[e.Problem.Error()] = true
 	}
-	if e.Run != "" {
+	if e.Run != "" && e.Date == "" { // each date of a backfill has another one
 		a.run = e.Run
 	}
 	a.mu.Unlock()
@@ -161,7 +161,7 @@ func (a *app) command() *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.validateCommand(), a.planCommand(), a.statusCommand(), a.showCommand(), a.pluginCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.backfillCommand(), a.validateCommand(), a.planCommand(), a.statusCommand(), a.showCommand(), a.pluginCommand(), a.versionCommand())
 	return root
 }
 

@@ -20,11 +20,11 @@ const (
 )
 
 // guessReporter reads from the words of the command line how to tell what happens, for the time until the flags are
-// parsed: with --json it is an event too that they are wrong. Events are what run prints; the result of other commands
+// parsed: with --json it is an event too that they are wrong. Events are what run and backfill print; the result of other commands
 // is another document, and so their events go to stderr.
 func (a *app) guessReporter(words []string) {
 	verb := slices.IndexFunc(words, func(w string) bool { return !strings.HasPrefix(w, "-") })
-	a.running = verb >= 0 && words[verb] == "run"
+	a.running = verb >= 0 && (words[verb] == "run" || words[verb] == "backfill" && !slices.Contains(words, "--dry-run"))
 	a.chooseReporter(slices.Contains(words, "--json"), slices.Contains(words, "--quiet") || slices.Contains(words, "-q"))
 }
 

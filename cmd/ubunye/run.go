@@ -11,13 +11,15 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	var rerun rerunFlag
 	var asJSON, quiet bool
-	var parallel int
+	var parallel, beside int
 	flags := func(cmd *cobra.Command) {
 		rerun.add(cmd)
 		cmd.Flags().BoolVar(&asJSON, "json", false, "print one event a line on stdout, as JSON")
 		cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print warnings and problems only")
 		cmd.Flags().IntVar(&parallel, "parallel", 1, "most `TASKS` that run side by side")
 		cmd.MarkFlagsMutuallyExclusive("json", "quiet")
+		cmd.Flags().IntVar(&beside, besideFlag, 0, "of a backfill: how many runs share the memory; stop when stdin ends")
+		_ = cmd.Flags().MarkHidden(besideFlag)
 	}
 	cmd := a.pipelineCommand("run -c FILE", "Run a pipeline: each of its batches lands once", flags,
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
@@ -27,7 +29,11 @@ func (a *app) runCommand() *cobra.Command {
 			if cmd.Flags().Changed("parallel") {
 				o.Settings["parallel"] = parallel
 			}
-			return e.Run(cmd.Context(), o)
+			if beside == 0 {
+				return e.Run(cmd.Context(), o)
+			}
+			o.Beside, o.Command = beside, withoutFlags(o.Command, "json", besideFlag)
+			return e.Run(stoppedByParent(cmd.Context(), cmd.InOrStdin()), o)
 		})
 	cmd.Long = `Run holds the batches of all tasks, or refuses in one line; then it runs the tasks. A batch is a task
 and its variables. A finished batch of a task that appends is refused, unless --rerun says that it is

@@ -22,6 +22,9 @@ type Options struct {
 
 	// AllowUnset lets required variables have no value, to check a file by itself: see Pipeline.Unset.
 	AllowUnset bool
+	// Varying names a variable that counts as a required one, because it is to have one value after another. It need not
+	// be declared.
+	Varying string
 }
 
 // Load reads the pipeline file and gives it as a run with these options sees it. The error is a

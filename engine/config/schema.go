@@ -12,7 +12,7 @@ func declare() *Field {
 		engineField(),
 		ledgerField(),
 		{Name: "durability", Kind: Choice, Values: []string{"safe", "fast"}, Default: "safe", Setting: true, Constant: true,
-			Doc: "safe: staged files are synced to the disk before the commit. fast: only the ledger is; a power cut can damage the newest files."},
+			Doc: "safe: files are synced to the disk before the batch is committed, and their names before the ledger forgets them. fast: only the ledger is synced; a power cut can damage or lose the files of the newest batches, although they are committed. A program that is killed loses nothing either way."},
 		{Name: "parallel", Kind: Int, Default: "1", Setting: true, Constant: true, Example: "2",
 			Doc: "How many tasks may run side by side. Those that read what another one writes wait for it."},
 		later("state", "Run state and recovery."),

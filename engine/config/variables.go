@@ -76,7 +76,7 @@ func (l *loader) variable(d section, name string, s *scope, given supply, isGive
 			return v, true
 		}
 		v.Value, v.Set = text, true
-	case required:
+	case required, name == l.opts.Varying:
 		if !l.opts.AllowUnset {
 			l.problems = append(l.problems, &problem.Problem{Code: problem.Usage, Pos: v.Pos,
 				Message: "the variable " + name + " is required and was not given", Hint: "give " + howToGive(name, v.Type)})

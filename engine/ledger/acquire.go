@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/ubunye-io/ubunye/engine/store"
 )
@@ -22,11 +21,16 @@ type Request struct {
 }
 
 // Acquire takes all batches, in the order of their names, or none: if one is refused the others are
-// given back as they were. What earlier runs left to do in them is done first. Then it makes sure that no
-// other run is there which excludes this one: see exclude.go. The leases come in the order of the requests.
+// given back as they were. A batch that a dead run holds is taken over. What earlier runs left to do in them
+// is done first. Then it makes sure that no other run is there which excludes this one: see exclude.go. Last,
+// it cleans up after runs that are certainly dead. The leases come in the order of the requests.
+//
+// A holder whose heartbeat is too old is watched before it counts as dead, and one that lives is waited
+// for as long as RunInfo says: see wait.go.
 //
 // A refusal is a *HeldError, *TargetHeldError, *FinishedError, *ClaimsMissingError, *LeftError,
-// *UnreadableError or *UnwritableError. If ctx ends while another run is asked for the same target, that is the error.
+// *UnreadableError or *UnwritableError; a *WaitedError holds the refusal that outlasted the wait. If ctx ends
+// while another run is waited for, that is the error.
 func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error) {
 	order := make([]int, len(requests))
 	for i := range order {
@@ -35,14 +39,21 @@ func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error)
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Compare(requests[a].Batch.Name(), requests[b].Batch.Name())
 	})
-	for _, i := range order { // look first: a start that is refused writes nothing
-		d, v, err := r.ledger.load(ctx, requests[i].Batch)
-		if err == nil {
-			err = r.refusal(d, v, requests[i])
-		}
-		if err != nil {
-			return nil, err
-		}
+	leases, err := r.patiently(ctx, func() ([]*Lease, error) { return r.tryAcquire(ctx, requests, order) })
+	if err == nil {
+		r.collect()
+		r.cleanUp(ctx, certain)
+	}
+	return leases, err
+}
+
+// tryAcquire takes all batches or is refused.
+func (r *Run) tryAcquire(ctx context.Context, requests []Request, order []int) ([]*Lease, error) {
+	if err := r.lookFirst(ctx, requests, order); err != nil {
+		return nil, err
+	}
+	if err := r.ask(); err != nil {
+		return nil, err
 	}
 	for range maxStarts {
 		leases, err := r.acquireAll(ctx, requests, order)
@@ -54,7 +65,6 @@ func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error)
 			err = r.enter()
 		}
 		if err == nil && !gone {
-			r.collect()
 			return leases, nil
 		}
 		r.giveBack(ctx, leases)
@@ -66,6 +76,25 @@ func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error)
 		}
 	}
 	return nil, &UnwritableError{Path: r.ledger.path, Err: fmt.Errorf("the record of this run, %s, vanishes again and again", r.ledger.recordPath(r.ID))}
+}
+
+// lookFirst refuses what can be seen by reading: a start that is refused takes nothing.
+func (r *Run) lookFirst(ctx context.Context, requests []Request, order []int) error {
+	for _, i := range order {
+		d, v, err := r.ledger.load(ctx, requests[i].Batch)
+		if err == nil {
+			err = r.ledger.refusal(d, r.judgeHolder(d, v), v, requests[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	o, err := r.ledger.others(r.ID)
+	if err != nil {
+		return err
+	}
+	_, err = r.exclusion().look(ctx, o, false)
+	return err
 }
 
 // maxStarts is how often a run starts over because its record is gone.
@@ -95,21 +124,26 @@ func (r *Run) giveBack(ctx context.Context, leases []*Lease) {
 	}
 }
 
-// Refusal tells why a request would be refused now; nil if it would not. It only reads, so that a start that is
-// refused costs nothing and changes nothing; Acquire decides.
+// Refusal tells why a request would certainly be refused now; nil if it would not, or if only Acquire can
+// tell. It only reads, so that a start that is refused costs nothing and changes nothing. For that the
+// heartbeat of a holder must be fresh by this machine's clock: an older one is judged by the store's.
 func (l *Ledger) Refusal(ctx context.Context, req Request) error {
 	d, v, err := l.load(ctx, req.Batch)
 	if err != nil {
 		return err
 	}
-	return l.refusal(d, v, req, l.cfg.Now())
+	err = l.refusal(d, l.judgeHolder(d, v, l.cfg.Now()), v, req)
+	var held *HeldError
+	if errors.As(err, &held) && !l.fresh(held.Age) {
+		return nil
+	}
+	return err
 }
 
-// refusal tells why the batch cannot be taken as the document stands; nil if it can. now is the time that
-// the age of a holder's heartbeat is counted to.
-func (l *Ledger) refusal(d *Document, v store.Version, req Request, now time.Time) error {
-	if d.Holder != nil {
-		return l.held(d, v, now)
+// refusal tells why the batch cannot be taken as the document stands; nil if it can, perhaps from a dead run.
+func (l *Ledger) refusal(d *Document, held *HeldError, v store.Version, req Request) error {
+	if held != nil && !held.Dead {
+		return held
 	}
 	if d.Finished == nil || !d.Batch.Named {
 		return nil
@@ -123,22 +157,12 @@ func (l *Ledger) refusal(d *Document, v store.Version, req Request, now time.Tim
 	return nil
 }
 
-func (r *Run) refusal(d *Document, v store.Version, req Request) error {
-	return r.ledger.refusal(d, v, req, r.storeNow())
-}
-
 // acquire takes one batch and does what its to-do list says.
 func (r *Run) acquire(ctx context.Context, req Request) (*Lease, error) {
 	s := &Lease{run: r, ledger: r.ledger, request: req}
-	err := s.take(ctx)
-	s.clean = err != nil && !errors.As(err, new(*UnknownError))
-	r.remember(s)
-	if err != nil {
-		return nil, err
-	}
-	err = s.drain(ctx)
+	err := s.takeAndDrain(ctx)
 	if err == nil {
-		err = r.refusal(s.unheld(), s.version, req)
+		err = r.ledger.refusal(s.doc, nil, s.version, req)
 	}
 	if err != nil {
 		r.giveBack(ctx, []*Lease{s})
@@ -147,20 +171,31 @@ func (r *Run) acquire(ctx context.Context, req Request) (*Lease, error) {
 	return s, nil
 }
 
-// unheld is the lease's document as it would be without the lease.
-func (s *Lease) unheld() *Document {
-	d := *s.doc
-	d.Holder = nil
-	return &d
+// takeAndDrain makes this run the holder, from a dead one perhaps, and does what the to-do list says. After an
+// error other than a *LeftError the batch is not held.
+func (s *Lease) takeAndDrain(ctx context.Context) error {
+	err := s.take(ctx)
+	if err != nil {
+		s.ended = true
+	}
+	s.clean = err != nil && !errors.As(err, new(*UnknownError))
+	s.run.remember(s)
+	if err == nil {
+		err = s.drain(ctx)
+	}
+	return err
 }
 
 // take makes this run the holder.
 func (s *Lease) take(ctx context.Context) error {
 	r, batch := s.run, s.request.Batch
-	var unknown []string
+	var unknown []store.Version
 	for range maxConflicts {
-		if err := r.check(); err != nil {
+		if err := r.check(); err != nil && len(unknown) == 0 {
 			return err
+		}
+		if len(unknown) > 0 {
+			ctx = context.WithoutCancel(ctx) // what became of a save is found out all the same
 		}
 		d, v, fate, err := r.ledger.settle(ctx, batch, unknown)
 		if err != nil && len(unknown) > 0 {
@@ -175,19 +210,25 @@ func (s *Lease) take(ctx context.Context) error {
 			}
 			return s.unknown("acquire", nil)
 		}
-		if err := r.refusal(d, v, s.request); err != nil {
+		held := r.judgeHolder(d, v)
+		if err := s.mayTake(d, held, v); err != nil {
 			return err
+		}
+		now := r.ledger.cfg.Now()
+		s.took = nil
+		if held != nil {
+			s.took = takeOver(d, held, r.ID, now)
 		}
 		d.Batch = batch.carrying(d.Batch)
 		d.Epoch++
-		d.Holder = r.holder(r.ledger.cfg.Now())
+		d.Holder = r.holder(now)
 		next, err := r.ledger.saveDocument(ctx, d, v)
 		switch {
 		case err == nil:
 			s.doc, s.version, s.epoch = d, next, d.Epoch
 			return nil
 		case errors.Is(err, store.ErrUnknown):
-			unknown, s.epoch = append(unknown, next.ID), d.Epoch
+			unknown, s.epoch = append(unknown, next), d.Epoch
 		case !errors.Is(err, store.ErrConflict) && len(unknown) > 0:
 			return s.unknown("acquire", err)
 		case ctx.Err() != nil:
@@ -208,18 +249,32 @@ func (b Batch) carrying(old Batch) Batch {
 	return b
 }
 
+// mayTake tells why the batch cannot be taken as the document stands.
+func (s *Lease) mayTake(d *Document, held *HeldError, v store.Version) error {
+	switch {
+	case s.from == "":
+		return s.ledger.refusal(d, held, v, s.request)
+	case held == nil || held.Holder.Run != s.from:
+		return errNotHeld
+	case !held.Dead:
+		return held
+	}
+	return nil
+}
+
 // drain does what the to-do list says and empties it. The list is carried out under the generation
 // that this run just made durable.
 func (s *Lease) drain(ctx context.Context) error {
-	if len(s.doc.Todo) == 0 {
-		return nil
+	var done carried
+	if len(s.doc.Todo) > 0 {
+		done = s.ledger.carry(ctx, s.doc)
 	}
-	done := s.ledger.carry(ctx, s.doc)
 	if done.any() {
 		if err := s.save(ctx, "drain", done.apply); err != nil {
 			return err
 		}
 	}
+	s.run.tookOver(s.took, done)
 	if len(done.left) > 0 {
 		return &LeftError{Batch: s.doc.Batch, Left: done.left}
 	}

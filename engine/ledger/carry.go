@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,6 +32,9 @@ func (c carried) any() bool { return len(c.done) > 0 }
 // apply takes what is done off a document's list.
 func (c carried) apply(d *Document) {
 	d.Todo = slices.DeleteFunc(d.Todo, func(e Entry) bool { return c.done[entryID(e)] })
+	for _, k := range c.kept {
+		d.keeps(k)
+	}
 	if d.Finished == nil {
 		return
 	}
@@ -195,7 +197,7 @@ func (w *work) land(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.sync(); err != nil {
+	if err := w.sync(landedFirst); err != nil {
 		return err
 	}
 	w.carried.targets[w.entry.Output] = t.ID
@@ -319,29 +321,12 @@ func (w *work) remove(ctx context.Context, list []Entry) error {
 		}
 		w.carried.removed++
 	}
-	return w.sync()
+	return w.sync(removedFirst)
 }
 
-// manyFolders is from where on one syncfs is cheaper than a sync for each folder.
-const manyFolders = 16
-
 // sync makes every name durable that the entry changed, also where another process did the work.
-func (w *work) sync() error { return w.ledger.syncDirs(w.base, w.dirs) }
-
-// syncDirs makes the names in folders durable; disk is a path on the disk that they are on.
-func (l *Ledger) syncDirs(disk string, dirs map[string]bool) error {
-	if len(dirs) > manyFolders {
-		err := l.fs.SyncFS(disk)
-		if !errors.Is(err, errors.ErrUnsupported) {
-			return err
-		}
-	}
-	for _, dir := range sortedKeys(dirs) {
-		if err := l.fs.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+func (w *work) sync(why reason) error {
+	return w.ledger.durable(why, w.entry.Fast, names{disk: w.base, dirs: w.dirs})
 }
 
 func stagedPath(staging, name string) string {

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -65,7 +64,8 @@ func (s *Lease) ready(c Commit) error {
 	return nil
 }
 
-// seal looks up what is staged and makes it durable, once: all outputs, before any of them becomes visible.
+// seal looks up what is staged, makes of it what is to land, and makes that durable, once: all outputs, before any of
+// them becomes visible.
 func (s *Lease) seal(ctx context.Context, c Commit) error {
 	if s.sealed {
 		return nil
@@ -73,14 +73,19 @@ func (s *Lease) seal(ctx context.Context, c Commit) error {
 	if err := s.lookUpAll(c); err != nil {
 		return err
 	}
-	if !s.ledger.cfg.Fast {
-		for _, name := range sortedKeys(s.prepared) {
-			if p := s.prepared[name]; p.Class == Claims {
-				if err := s.syncStaging(p, c.Outputs[name].Claims, stagedSuffix); err != nil {
-					return err
-				}
+	var all []names
+	for _, name := range sortedKeys(s.prepared) {
+		suffix, claims := stagedSuffix, c.Outputs[name].Claims
+		if s.prepared[name].Class == Replaces {
+			if err := s.furnish(name, c.Outputs[name]); err != nil {
+				return err
 			}
+			suffix, claims = "", s.prepared[name].stagedNames()
 		}
+		all = append(all, s.staged(s.prepared[name], claims, suffix))
+	}
+	if err := s.ledger.durable(stagedFirst, s.ledger.cfg.Fast, all...); err != nil {
+		return err
 	}
 	s.sealed = true
 	return ctx.Err()
@@ -99,7 +104,7 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 		f.Outputs[name] = FinishedOutput{
 			Class: p.Class, Base: p.Base, Target: p.Target, Claims: claims, Parts: p.Parts, Columns: r.Columns, Rows: r.Rows, Files: r.Files, Bytes: r.Bytes,
 		}
-		e := Entry{Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target, Staging: p.Staging, Success: p.Success}
+		e := Entry{Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target, Staging: p.Staging, Success: p.Success, Fast: s.ledger.cfg.Fast}
 		if p.Class == Replaces {
 			e.Do, e.Committed, e.Marker, e.Parts, e.Renames, e.Moved = Drop, true, p.Marker, p.Parts, p.Renames, p.Moved
 			e.Success = p.Success && (p.Moved != nil || p.parts && len(p.Parts) > 0) // else it came with the folder
@@ -185,53 +190,6 @@ func (s *Lease) lookUp(output string, r Result) error {
 	if bytes != r.Bytes {
 		return &StagedError{Output: output, Path: s.prepared[output].staging,
 			Reason: fmt.Sprintf("the staged files have %d bytes, and had %d when they were written", bytes, r.Bytes)}
-	}
-	return nil
-}
-
-// manyFiles is from where on one syncfs is cheaper than a sync for each file.
-const manyFiles = 16
-
-// syncStaging makes an output's staged files and their names durable; suffix is what they still have
-// after their final names.
-func (s *Lease) syncStaging(p preparedOutput, claims []string, suffix string) error {
-	fsys := s.ledger.fs
-	if len(claims) > manyFiles {
-		err := fsys.SyncFS(p.staging)
-		if !errors.Is(err, errors.ErrUnsupported) {
-			return err
-		}
-	}
-	dirs := map[string]bool{}
-	for _, name := range claims {
-		file := filepath.Join(p.data(), filepath.FromSlash(name)+suffix)
-		if err := fsys.SyncFile(file); err != nil {
-			return err
-		}
-		for dir := filepath.Dir(file); dir != p.staging && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-			dirs[dir] = true
-		}
-	}
-	for _, part := range p.Parts {
-		dirs[filepath.Join(p.data(), filepath.FromSlash(part))] = true // for its marker
-	}
-	if p.Class == Replaces {
-		dirs[p.data()] = true
-	}
-	// the staging folder itself, and those above it that this run may have made
-	top := filepath.Dir(p.staging)
-	if p.inLedger() {
-		top = s.ledger.sub(stagingFolder)
-	}
-	for dir := p.staging; ; dir = filepath.Dir(dir) {
-		if dirs[dir] = true; dir == top || dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	for _, dir := range sortedKeys(dirs) {
-		if err := fsys.SyncDir(dir); err != nil {
-			return err
-		}
 	}
 	return nil
 }

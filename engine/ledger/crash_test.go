@@ -132,7 +132,7 @@ func (f full) After(fsops.Op, error) error { return nil }
 
 func (sc scenario) stopped(t *testing.T, hook fsops.Hook, mustWork bool) {
 	w, strangers := sc.setUp(t)
-	err := w.once(w.open(hook), sc.run)
+	err := w.once(w.mortal(hook), sc.run)
 	if mustWork && err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func (sc scenario) stopped(t *testing.T, hook fsops.Hook, mustWork bool) {
 	}
 	strangers()
 
-	w.free(sc.run.batch)
+	dead := w.holder(sc.run.batch)
 	err = w.once(w.open(nil), sc.run)
 	if committed && !sc.run.rerun {
 		if !errors.As(err, new(*FinishedError)) {
@@ -181,6 +181,37 @@ func (sc scenario) stopped(t *testing.T, hook fsops.Hook, mustWork bool) {
 	w.wantRows("after a clean run", sc.new...)
 	strangers()
 	w.nothingStaged(t)
+	w.endedRecord(t, dead)
+}
+
+// holder is the run that holds a batch; "" if nobody does.
+func (w *world) holder(b Batch) string {
+	w.t.Helper()
+	if h := w.document(b).Holder; h != nil {
+		return h.Run
+	}
+	return ""
+}
+
+// endedRecord asserts that the record of a run that was taken over says so (R22), and that there is none of a
+// run that left nothing.
+func (w *world) endedRecord(t *testing.T, taken string) {
+	t.Helper()
+	records, bad, err := w.open(nil).records()
+	if err != nil || len(bad) > 0 {
+		t.Fatal(bad, err)
+	}
+	for _, r := range records {
+		switch {
+		case !r.Status.ended():
+			t.Fatalf("run %s is dead, and its record says %s", r.Run, r.Status)
+		case r.Run == taken && (r.Status != Interrupted || r.By == "" || r.By == taken):
+			t.Fatalf("the record of the run that was taken over: %+v", r)
+		}
+	}
+	if taken != "" && !slices.ContainsFunc(records, func(r Record) bool { return r.Run == taken }) {
+		t.Fatalf("the record of the run that was taken over is gone")
+	}
 }
 
 // nothingStaged asserts that no staging is left but the strangers' and what no document can name: the

@@ -9,26 +9,45 @@
 // # A run, save by save
 //
 //	step      what the save changes                                  a crash after it leaves
-//	Begin     (no document) the run's record, asking, and heartbeat  a record that later starts look through
-//	Acquire   holder = this run, epoch + 1                           a holder that the next start judges
-//	(drain)   todo = [], after doing what earlier runs left          the same
+//	Begin     (no document) the run's record, asking, and heartbeat  a record, which the next start removes
+//	Acquire   holder = this run, epoch + 1; and if a dead run held   a holder that the next start takes over; the
+//	          it: todo += drop its staging, pending += its keyed     dead run's staging is on the list, and its
+//	          outputs, tried += it                                   record is mended by the next start
+//	(drain)   todo = [], after doing what earlier runs left; tried   the same
+//	          names what a dead run was found to have replaced
+//	(settle)  (documents of other batches) as Acquire and drain,     the same, for a batch that nobody asked for
+//	          then holder = nobody: of dead runs that are in the way
 //	(enter)   (no document) the record says running, after no run    the same
 //	          was found that excludes this one
+//	(mend)    (no document) records of dead runs say interrupted     a record that the next start mends
+//	          and by whom, or landed, or are removed
 //	Prepare   outputs: class, base, staging folder                   the same, and a staging folder that the
 //	                                                                 document names, whether it was made or not
 //	Replace   phase: committing, with the names and folders; then    a folder that is the old one or the new one:
 //	          the exchanges; then phase: done                        the staging's grab and the marker tell which
 //	Commit    finished = this run, todo += land its files, drop the  a committed batch with a list; the next
 //	          old data, remove what it replaces, holder = nobody     start of the pipeline carries it out
-//	Land      todo = [], after landing, _SUCCESS and removing        nothing
+//	Land      todo = [], after landing, _SUCCESS and removing        a record, which then says landed
 //	Fail      todo += drop its staging, tried, holder = nobody;      a list; the next start carries it out
 //	          then todo = [], after dropping
-//	Release   holder = nobody                                        nothing
+//	Release   holder = nobody                                        a record, which the next start removes
 //	End       (no document) record and heartbeat removed             nothing
 //
 // Commit is the one point at which the batch becomes the run's. A crash before it leaves no appended file
-// visible, a crash after it nothing undone. (drain) and (enter) are parts of Acquire; (drain) happens only
-// if there is something to do, and Replace only if an output replaces folders.
+// visible, a crash after it nothing undone. (drain), (settle), (enter) and (mend) are parts of Acquire; all but
+// (enter) happen only if there is something to do, and Replace only if an output replaces folders.
+//
+// # Alive or dead
+//
+// judge.go has the four ways in which a run is dead. A run that has certainly ended is taken over at once; one
+// whose heartbeat is only too old is watched first: see wait.go. It is taken over where it holds a batch that is
+// asked for, or writes to a folder that one of the two replaces; after one that has certainly ended, every start
+// cleans up. Judging wrongly is safe. A run that wakes up after it was taken over finds another
+// epoch at its next save, and its staging gone: what it does below its old name fails, an exchange too. Its own
+// context ends half a timeout after its last heartbeat that succeeded: before anybody may judge it dead.
+//
+// What a paused run may still make when it wakes up is a staging folder that had not been there when it was
+// dropped. No document names it; Recover removes it when its run is dead.
 //
 // # Replacing folders
 //
@@ -85,7 +104,7 @@
 //	I4  a batch is committed exactly when its document says so; whether a folder was  Commit, work.lookInside
 //	    replaced before that is told by its marker, never guessed
 //	I5  what is found in staging counts, not what a writer reports                    Lease.Staged, Commit
-//	I6  a kill at any instant leaves a state that the next start finishes             FinishCommitted
+//	I6  a kill at any instant leaves a state that the next start finishes             Acquire, FinishCommitted
 //	I7  a file that exists and cannot be read is never taken for absent               UnreadableError, exclusion.look
 //	I8  nothing is deleted while an outcome is unknown                                Lease.unknown, Fail
 //
@@ -119,14 +138,18 @@
 //
 // # Not yet
 //
-// Judging and taking over the dead (a dead holder is refused like a live one), tables and databases,
-// and incremental ranges. The document has their fields, and what other programs put there survives.
+// Tables and databases (what a newer program staged for one is kept, as pending), and incremental ranges. The
+// document has their fields, and what other programs put there survives.
 //
 // # Reading the source
 //
-// ledger.go opens and looks. run.go and record.go begin and end a run, heart.go keeps it alive.
-// acquire.go, exclude.go, leftovers.go, prepare.go, replace.go, commit.go are the steps of a lease; lease.go is how a
-// lease saves, loses and fails. parts.go chooses the folders that are replaced and where they are staged.
-// carry.go carries out lists, grab.go their part about replaced folders, moved.go moves what is in folders
-// that stay, and puts it back, target.go tells the right disk, finish.go does it for others. exists.go tells whether there is data.
+// ledger.go opens and looks. run.go and record.go begin and end a run, heart.go keeps it alive, judge.go and
+// identity.go tell whether another one lives. acquire.go, takeover.go, exclude.go, prepare.go, replace.go, commit.go
+// are the steps of a lease; lease.go is how a lease saves, loses and fails, wait.go how a start waits. parts.go
+// chooses the folders that are replaced and where they are staged. carry.go carries out lists, grab.go their part
+// about replaced folders, moved.go what is in folders that stay, target.go tells the right disk, finish.go does it for others, cleanup.go mends records, leftovers.go removes what no
+// document names.
+// recover.go and setaside.go do what a person asks for. durable.go says what is synced, and
+// why. exists.go tells whether there is data. model/README.md: what of this was proved with a model checker, step by
+// step.
 package ledger

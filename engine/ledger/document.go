@@ -96,6 +96,7 @@ type Entry struct {
 	Staging string   `json:"staging,omitempty"` // of land and drop: the staging folder, relative to the ledger, or a path
 	Names   []string `json:"names,omitempty"`   // of land and remove: final names, relative to base
 	Success bool     `json:"success,omitempty"` // of land: _SUCCESS is written at the end
+	Fast    bool     `json:"fast,omitempty"`    // of land and drop: its run risks its newest files in a power cut, as durability: fast says
 
 	// Drop, of an output that replaces folders: as in Output
 	Marker    string   `json:"marker,omitempty"`    // name of the file that tells whether the exchange had happened
@@ -107,13 +108,14 @@ type Entry struct {
 	extra unknown
 }
 
-// Try is a run that held the batch and failed.
+// Try is a run that held the batch and failed, or died.
 type Try struct {
 	Run    string    `json:"run"`            // id of the run
 	Epoch  int64     `json:"epoch"`          // the epoch in which it held the batch
 	At     time.Time `json:"at"`             // when it gave up
 	Reason string    `json:"reason"`         // what it told the person, on one line
 	Kept   []string  `json:"kept,omitempty"` // outputs that it had replaced, or in part
+	By     string    `json:"by,omitempty"`   // the run that took the batch over from it
 
 	extra unknown
 }
@@ -184,6 +186,21 @@ func (d *Document) committedBy(run string, epoch int64) bool {
 // landsFor tells whether a committed list of run is left.
 func (d *Document) landsFor(run string) bool {
 	return slices.ContainsFunc(d.Todo, func(e Entry) bool { return (e.Do == Land || e.Committed) && e.Run == run })
+}
+
+// try adds a run that failed or died, and forgets the oldest if there are too many.
+func (d *Document) try(t Try) {
+	d.Tried = append(d.Tried, t)
+	d.Tried = d.Tried[max(0, len(d.Tried)-keepTries):]
+}
+
+// keeps notes what a run that did not commit was found to have replaced.
+func (d *Document) keeps(k Kept) {
+	for i, t := range d.Tried {
+		if t.Run == k.Run && !slices.Contains(t.Kept, k.Output) {
+			d.Tried[i].Kept = append(slices.Clone(t.Kept), k.Output)
+		}
+	}
 }
 
 // encode gives the document as it is saved: lists and maps that are empty are there.

@@ -26,8 +26,11 @@ func (e *UnwritableError) Unwrap() error { return e.Err }
 type HeldError struct {
 	Batch    Batch
 	Holder   Holder
-	Age      time.Duration // since its last heartbeat; see Ledger.held for the clock
-	Gone     bool          // its process has certainly ended: it will not come back
+	Age      time.Duration // since its last heartbeat; negative: that is dated in the future
+	Beat     time.Time     // its last heartbeat, by the clock of the ledger's disk; zero: it could not be read
+	Gone     bool          // it has certainly ended: it will not come back
+	Dead     bool          // the next start takes the batch over
+	Looks    time.Duration // its heartbeat is too old, and must be seen unchanged for so long yet before it counts as dead
 	Document string        // path of the document
 }
 
@@ -42,9 +45,8 @@ type TargetHeldError struct {
 	Path   string // of the output
 	Other  Record
 	Age    time.Duration // since its last heartbeat
+	Looks  time.Duration // as in HeldError
 	Asking bool          // it has not staged anything yet; it came first
-	Gone   bool          // it has ended, and still holds Batch
-	Batch  Batch
 }
 
 func (e *TargetHeldError) Error() string {

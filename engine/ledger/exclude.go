@@ -111,10 +111,20 @@ func (l *Ledger) TargetRefusal(ctx context.Context, targets []Target) error {
 	}
 	x := exclusion{ledger: l, targets: targets, now: l.cfg.Now()}
 	_, err = x.look(ctx, o, false)
+	var held *TargetHeldError
+	if errors.As(err, &held) && !l.fresh(held.Age) { // only the store's clock can tell
+		return nil
+	}
 	return err
 }
 
-// exclude looks for runs that exclude this one and carries out what ended ones had committed. gone tells
+// exclusion begins a look of this run at the others.
+func (r *Run) exclusion() exclusion {
+	return exclusion{ledger: r.ledger, by: r, run: r.ID, targets: r.record.Targets, now: r.storeNow()}
+}
+
+// exclude looks for runs that exclude this one; what ended and dead ones left in its targets is carried out,
+// dropped and grabbed, before this run stages. gone tells
 // that the run's own record is not there any more: then others may not have seen it, and it must start over.
 func (r *Run) exclude(ctx context.Context) (gone bool, err error) {
 	wait := firstLook
@@ -126,8 +136,7 @@ func (r *Run) exclude(ctx context.Context) (gone bool, err error) {
 		if err != nil || !o.mine {
 			return err == nil, err
 		}
-		x := exclusion{ledger: r.ledger, run: r.ID, targets: r.record.Targets, now: r.storeNow()}
-		again, err := x.look(ctx, o, true)
+		again, err := r.exclusion().look(ctx, o, true)
 		if err != nil || !again {
 			return false, err
 		}
@@ -149,13 +158,14 @@ const (
 // exclusion is one look at the other runs.
 type exclusion struct {
 	ledger  *Ledger
-	run     string // that looks; "": one that has no record yet
+	by      *Run   // that looks; nil: one that has not begun
+	run     string // its id
 	targets []Target
 	now     time.Time // by the clock that heartbeats are dated by
 }
 
-// look goes through the other runs. again: one that asks too must step back first. settle: what ended runs
-// had committed is carried out.
+// look goes through the other runs. again: one that asks too must step back first. settle: what dead runs left
+// is settled.
 func (x exclusion) look(ctx context.Context, o others, settle bool) (again bool, err error) {
 	if len(x.targets) == 0 {
 		return false, nil
@@ -206,18 +216,29 @@ func (x exclusion) excludedBy(o Record) (Target, bool) {
 // judge tells what another run that excludes this one means for it: nothing, a refusal, or that it is to
 // be looked at again.
 func (x exclusion) judge(ctx context.Context, t Target, o Record, settle bool) (again bool, err error) {
-	held := &TargetHeldError{Path: t.Path, Other: o, Age: x.age(o.Run), Asking: o.Status == Asking}
-	live := o.Status == Asking || o.Status == Running
+	if o.Status == Waiting {
+		return false, nil // it holds nothing, and will look itself
+	}
+	j := x.life(o)
+	held := &TargetHeldError{Path: t.Path, Other: o, Age: j.age, Looks: j.looks, Asking: o.Status == Asking}
 	switch {
-	case !live || certainlyGone(procRoot, x.ledger.cfg.Identity, o.Identity):
-		held.Gone = true
-		return false, x.settle(ctx, t, held, settle)
-	case o.Status == Running || x.run != "" && x.run > o.Run:
-		return false, held
-	case held.Age >= x.ledger.cfg.Timeout:
+	case j.dead && settle:
+		return false, x.settle(ctx, t, o)
+	case j.dead:
+		return false, nil
+	case o.Status != Asking || j.looks > 0 || x.run != "" && x.run > o.Run:
 		return false, held
 	}
 	return true, nil
+}
+
+// life judges a run by its record.
+func (x exclusion) life(o Record) life {
+	j := x.ledger.judge(o.Run, o.Identity, x.ledger.recordPath(o.Run), x.now)
+	if x.by != nil && slices.Contains(x.by.declared, o.Run) {
+		j.dead, j.looks = true, 0
+	}
+	return j
 }
 
 // age is the time since a run's last heartbeat; a run without one is as old as its record.
@@ -232,22 +253,22 @@ func (x exclusion) age(run string) time.Duration {
 	return x.now.Sub(then)
 }
 
-// settle looks at what a run that has ended left in the place that this run is going to write to. A batch
-// that it still holds must be taken over first; what it committed is landed; what cannot be is in the way.
-func (x exclusion) settle(ctx context.Context, t Target, held *TargetHeldError, carry bool) error {
-	for _, b := range held.Other.Batches {
+// settle finishes what a dead run left in the place that this run is going to write to, before it stages. A
+// batch that it still holds is taken over: its staging is grabbed, so that it exchanges nothing when it wakes
+// up. What it committed is landed. What cannot be done is in the way.
+func (x exclusion) settle(ctx context.Context, t Target, o Record) error {
+	for _, b := range o.Batches {
 		d, _, err := x.ledger.load(ctx, b)
 		if err != nil {
 			return err
 		}
-		if d.Holder != nil && d.Holder.Run == held.Other.Run {
-			held.Batch = d.Batch
-			return held
+		var left []Left
+		switch {
+		case d.Holder != nil && d.Holder.Run == o.Run:
+			left, err = x.by.clear(ctx, b, o.Run)
+		case len(d.Todo) > 0:
+			_, left, err = x.ledger.finishOne(ctx, b)
 		}
-		if len(d.Todo) == 0 || !carry {
-			continue
-		}
-		_, left, err := x.ledger.finishOne(ctx, b)
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func TestR65_TwoLiveRunsExcludeEachOther(t *testing.T) {
 					t.Fatal(before)
 				}
 				w.must(err)
-			} else if !errors.As(before, &held) || !errors.As(err, &held) || held.Other.Run != run.ID || held.Asking || held.Gone || held.Path != w.lake {
+			} else if !errors.As(before, &held) || !errors.As(err, &held) || held.Other.Run != run.ID || held.Asking || held.Path != w.lake {
 				t.Fatalf("got %v and %v", before, err)
 			} else if d := w.document(j.batch); d.Holder != nil || d.Finished != nil {
 				t.Fatalf("%+v", d)
@@ -266,27 +266,6 @@ func TestI7_ARecordThatCannotBeReadIsInTheWay(t *testing.T) {
 		var bad *UnreadableError
 		if c.pass != (err == nil) || !c.pass && (!errors.As(err, &bad) || !strings.Contains(bad.Path, lowest)) {
 			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-}
-
-// A run that is gone and still holds a batch must be taken over before its target is replaced, or added
-// to if it was replacing: it is named with that batch.
-func TestADeadRunThatHoldsABatchIsInTheWay(t *testing.T) {
-	for _, c := range []struct {
-		dead, next string
-		excluded   bool
-	}{{"", wholeMode, true}, {wholeMode, "", true}, {"", "", false}} {
-		w := newWorld(t)
-		ctx := context.Background()
-		run, err := w.mortal(nil).Begin(ctx, w.info(batch("d1"), c.dead))
-		w.must(err)
-		_, err = run.Acquire(ctx, []Request{{Batch: batch("d1")}})
-		w.must(err)
-		err = w.once(w.open(nil), job{batch: batch("d2"), rows: []string{"2"}, mode: c.next})
-		var held *TargetHeldError
-		if c.excluded != errors.As(err, &held) || c.excluded && (!held.Gone || held.Batch.Key != batch("d1").Key || held.Other.Run != run.ID) {
-			t.Errorf("%q then %q: %v", c.dead, c.next, err)
 		}
 	}
 }

@@ -22,7 +22,8 @@ type Completed struct {
 
 // FinishCommitted carries out the to-do lists of every batch that a run record of the pipeline names, or one
 // of a run with a target in the same place, whatever the run's status. That needs no judgement: what is committed must land, and doing it twice,
-// or while another process does it, is safe. A list is emptied only where nobody holds the batch.
+// or while another process does it, is safe. A list is emptied only where nobody holds the batch. The records of
+// runs that have certainly ended say then what became of them.
 //
 // What cannot be carried out is returned as left; so is a record or a document that cannot be read,
 // with an *UnreadableError. The error is nil unless the records could not be listed.
@@ -37,11 +38,10 @@ func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string, targets .
 	}
 	batches := map[string]Batch{}
 	targets = l.realTargets(targets)
+	records = slices.DeleteFunc(records, func(r Record) bool { return !r.of(pipeline) && !r.meets(targets) })
 	for _, r := range records {
-		if r.of(pipeline) || r.meets(targets) {
-			for _, b := range r.Batches {
-				batches[b.Name()] = b
-			}
+		for _, b := range r.Batches {
+			batches[b.Name()] = b
 		}
 	}
 	var completed []Completed
@@ -54,6 +54,12 @@ func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string, targets .
 			stuck = append(stuck, Left{Batch: batches[name], Path: pathOf(err, name), Err: err})
 		}
 		left = append(left, stuck...)
+	}
+	now := l.cfg.Now()
+	for _, r := range records {
+		if j := l.judge(r.Run, r.Identity, l.recordPath(r.Run), now); j.gone {
+			l.mend(ctx, r.Run, j, now) // what cannot be written down now is by the next start
+		}
 	}
 	return completed, left, nil
 }

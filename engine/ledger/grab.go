@@ -23,6 +23,9 @@ func drops(d *Document, run string) []Entry {
 	var list []Entry
 	for _, name := range sortedKeys(d.Outputs) {
 		out := d.Outputs[name]
+		if out.keyed() {
+			continue
+		}
 		list = append(list, Entry{
 			Do: Drop, Run: run, Output: name, Base: out.Base, Absent: out.Absent, Target: out.Target, Staging: out.Staging,
 			Marker: out.Marker, Parts: out.Parts, Renames: out.Renames, Moved: out.Moved,
@@ -55,7 +58,11 @@ func (w *work) drop(ctx context.Context) error {
 		return err
 	}
 	w.dirs = map[string]bool{}
-	err := w.ledger.dropStaging(staging, func(grabbed string) error { return w.lookInside(ctx, grabbed) })
+	looked := false
+	err := w.ledger.dropStaging(staging, func(grabbed string) error { looked = true; return w.lookInside(ctx, grabbed) })
+	if err == nil && !looked { // it was removed before, by a process that may have died before it could say what it saw
+		err = w.lookInside(ctx, staging+droppedSuffix)
+	}
 	if err == nil && w.entry.Moved != nil {
 		err = w.ledger.removeAll(staging + goneSuffix)
 		w.ledger.tidy(staging)
@@ -127,7 +134,7 @@ func (w *work) lookInside(ctx context.Context, grabbed string) error {
 		w.carried.kept = append(w.carried.kept, kept)
 	}
 	// what was put in place or back must survive a power cut before the only other copy goes
-	return w.ledger.syncDirs(w.base, dirs)
+	return w.ledger.durable(keptFirst, w.entry.Fast, names{disk: w.base, dirs: dirs})
 }
 
 // putBack undoes the first of two renames where the second did not follow: the old data is in the grabbed
@@ -161,5 +168,5 @@ func (w *work) finishReplacing(ctx context.Context) error {
 	if err := w.makeSuccess(); err != nil {
 		return err
 	}
-	return w.ledger.syncDirs(w.base, map[string]bool{w.base: true})
+	return w.ledger.durable(landedFirst, w.entry.Fast, folder(w.base))
 }

@@ -23,9 +23,12 @@ type Lease struct {
 	ledger  *Ledger
 	request Request
 
+	from string // if not "": only a batch that this dead run holds is wanted, to clean up after it
+
 	doc     *Document
 	version store.Version
 	epoch   int64
+	took    *Takeover // of a batch that a dead run held
 
 	prepared  map[string]preparedOutput
 	sealed    bool                // what is staged was looked up and made durable
@@ -53,7 +56,7 @@ func (s *Lease) save(ctx context.Context, step string, change func(*Document)) e
 	if s.ended {
 		return fmt.Errorf("batch %s: %s after the lease has ended", s.request.Batch.Name(), step)
 	}
-	var unknown []string // ids of saves whose outcome is not known yet
+	var unknown []store.Version // saves whose outcome is not known yet
 	for range maxConflicts {
 		d, err := s.doc.clone()
 		if err != nil {
@@ -66,13 +69,14 @@ func (s *Lease) save(ctx context.Context, step string, change func(*Document)) e
 			s.doc, s.version = d, next
 			return nil
 		case errors.Is(err, store.ErrUnknown):
-			unknown = append(unknown, next.ID)
+			unknown = append(unknown, next)
 		case !errors.Is(err, store.ErrConflict) && len(unknown) > 0:
 			return s.unknown(step, err)
 		case !errors.Is(err, store.ErrConflict):
 			return s.saveError(step, err)
 		}
-		now, next, fate, err := s.ledger.settle(ctx, s.request.Batch, unknown)
+		// what became of a save is found out also when the run is being stopped: else nobody knew
+		now, next, fate, err := s.ledger.settle(context.WithoutCancel(ctx), s.request.Batch, unknown)
 		switch {
 		case err != nil || fate == builtUpon:
 			return s.unknown(step, err)
@@ -114,6 +118,7 @@ func (s *Lease) lost(ctx context.Context, now *Document, v store.Version) error 
 	} else if now.Finished != nil {
 		err.By = now.Finished.Run
 	}
+	s.run.lostTo(err.By)
 	if now.committedBy(s.run.ID, s.epoch) || now.landsFor(s.run.ID) {
 		return err
 	}
@@ -132,20 +137,20 @@ type fate int
 const (
 	notTaken  fate = iota // the document is not what was saved, nor built on it
 	taken                 // it counted, and a later save of the same contents made it durable
-	builtUpon             // it counted, and others have gone on from it
+	builtUpon             // it counted, or may have, and others have gone on from it
 )
 
-// settle finds out what became of saves with these ids; with none it only loads. If one of them is the
+// settle finds out what became of the saves that were tried; with none it only loads. If one of them is the
 // document now, the same contents are saved once more: only a save that succeeds tells that it
-// survives a power cut.
-func (l *Ledger) settle(ctx context.Context, b Batch, ids []string) (*Document, store.Version, fate, error) {
+// survives a power cut. One that is older than what the document remembers may have counted.
+func (l *Ledger) settle(ctx context.Context, b Batch, tried []store.Version) (*Document, store.Version, fate, error) {
 	for range maxConflicts {
 		d, v, err := l.load(ctx, b)
 		if err != nil {
 			return nil, v, notTaken, err
 		}
-		if !slices.Contains(ids, v.ID) {
-			if slices.ContainsFunc(ids, v.Includes) {
+		if !slices.ContainsFunc(tried, func(t store.Version) bool { return t.ID == v.ID }) {
+			if slices.ContainsFunc(tried, func(t store.Version) bool { return v.Includes(t.ID) || v.Forgets(t.Generation) }) {
 				return d, v, builtUpon, nil
 			}
 			return d, v, notTaken, nil
@@ -156,7 +161,7 @@ func (l *Ledger) settle(ctx context.Context, b Batch, ids []string) (*Document, 
 			return d, next, taken, nil
 		case errors.Is(err, store.ErrConflict):
 		case errors.Is(err, store.ErrUnknown):
-			ids = append(ids, next.ID)
+			tried = append(tried, next)
 		default:
 			return nil, v, notTaken, err
 		}
@@ -166,8 +171,8 @@ func (l *Ledger) settle(ctx context.Context, b Batch, ids []string) (*Document, 
 
 // Release gives back a batch for which nothing was prepared: the holder goes, nothing else changes.
 func (s *Lease) Release(ctx context.Context) error {
-	if len(s.prepared) > 0 {
-		return fmt.Errorf("batch %s: release after prepare", s.request.Batch.Name())
+	if s.ended || len(s.prepared) > 0 {
+		return fmt.Errorf("batch %s: release of a lease that has ended, or after prepare", s.request.Batch.Name())
 	}
 	err := s.save(ctx, "release", func(d *Document) { d.Holder = nil })
 	s.ended, s.clean = true, err == nil
@@ -187,8 +192,7 @@ func (s *Lease) Fail(ctx context.Context, reason string) error {
 		d.Holder = nil
 		d.Todo = append(d.Todo, drops(d, s.run.ID)...)
 		d.Outputs = nil
-		d.Tried = append(d.Tried, try)
-		d.Tried = d.Tried[max(0, len(d.Tried)-keepTries):]
+		d.try(try)
 	}
 	err := s.save(ctx, "fail", change)
 	if errors.As(err, new(*SaveError)) && s.dropOwn(ctx) {

@@ -43,7 +43,7 @@ func TestI5_StagingIsWhatCounts(t *testing.T) {
 	}{
 		{"not staged by name", func(w *world, dir string) { w.must(os.WriteFile(filepath.Join(dir, "x.parquet"), nil, 0o666)) }, "must end in"},
 		{"symbolic link", func(w *world, dir string) { w.must(os.Symlink("/etc/passwd", filepath.Join(dir, "x.staged"))) }, "only plain files"},
-		{"named pipe", func(w *world, dir string) { w.must(syscall.Mkfifo(filepath.Join(dir, "x.staged"), 0o666)) }, "only plain files"},
+		{"named pipe", func(w *world, dir string) { w.must(makePipe(filepath.Join(dir, "x.staged"))) }, "only plain files"},
 		{"success file", func(w *world, dir string) { w.must(os.WriteFile(filepath.Join(dir, "_SUCCESS.staged"), nil, 0o666)) }, "ledger's own"},
 		{"target file", func(w *world, dir string) {
 			w.must(os.WriteFile(filepath.Join(dir, "_ubunye-target.staged"), nil, 0o666))
@@ -228,35 +228,9 @@ func (h *fullUntilRemoved) Before(op fsops.Op) error {
 
 func (h *fullUntilRemoved) After(fsops.Op, error) error { return nil }
 
-func TestFastSkipsTheDataOnly(t *testing.T) {
-	count := func(fast bool) (data, ledger int) {
-		w := newWorld(t)
-		trace := &fsops.Trace{}
-		cfg := w.config(trace)
-		cfg.Fast = fast
-		l, err := Open(context.Background(), cfg)
-		w.must(err)
-		w.must(w.once(l, job{batch: batch("d1"), rows: []string{"1", "2"}}))
-		for _, op := range trace.Ops() {
-			if op.Kind == "sync" && strings.HasSuffix(op.Path, stagedSuffix) {
-				data++
-			}
-			if op.Kind == "sync" && strings.Contains(op.Path, "/tmp/") {
-				ledger++
-			}
-		}
-		return data, ledger
-	}
-	data, ledger := count(false)
-	fastData, fastLedger := count(true)
-	if data != 2 || fastData != 0 || ledger != fastLedger || ledger < 4 {
-		t.Fatalf("safe: %d and %d, fast: %d and %d", data, ledger, fastData, fastLedger)
-	}
-}
-
 // Everything staged is durable before the commit, and everything landed before the list is emptied.
 func TestOrderOfDurability(t *testing.T) {
-	for _, files := range []int{2, manyFiles + 1} {
+	for _, files := range []int{2, many + 1} {
 		w := newWorld(t)
 		w.must(os.MkdirAll(filepath.Dir(w.lake), 0o777))
 		trace := &fsops.Trace{}

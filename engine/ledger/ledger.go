@@ -34,11 +34,13 @@ type Config struct {
 
 // Ledger is a ledger's folder, opened. It may be used by several goroutines.
 type Ledger struct {
-	cfg    Config
-	fs     *fsops.FS
-	path   string // resolved, absolute
-	parent string // what relative places are relative to
-	docs   store.Store
+	cfg       Config
+	fs        *fsops.FS
+	path      string // resolved, absolute
+	parent    string // what relative places are relative to
+	docs      store.Store
+	sights    sights
+	processes func(pid int) process // the process table
 }
 
 // Open opens a ledger. It changes nothing: a ledger that is not there is an empty one until Begin
@@ -79,7 +81,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if cfg.Timeout < 6*cfg.Heartbeat {
 		return nil, fmt.Errorf("the ledger's timeout (%s) must be at least six heartbeats (%s each)", cfg.Timeout, cfg.Heartbeat)
 	}
-	l := &Ledger{cfg: cfg, fs: cfg.FS, path: path, parent: filepath.Dir(path)}
+	l := &Ledger{cfg: cfg, fs: cfg.FS, path: path, parent: filepath.Dir(path), processes: lookUpProcess}
 	l.docs = &store.Folder{FS: cfg.FS, Root: l.sub("batches"), Tmp: l.sub("tmp"), Format: format, Keep: keep}
 	return l, nil
 }
@@ -194,25 +196,9 @@ func (l *Ledger) view(d *Document, v store.Version) View {
 	switch {
 	case d.Holder != nil:
 		view.State = StateHeld
-		view.Held = l.held(d, v, l.cfg.Now())
+		view.Held = l.judgeHolder(d, v, l.cfg.Now())
 	case d.Finished != nil:
 		view.State = StateFinished
 	}
 	return view
-}
-
-// held describes the holder of a batch. now is the time that the age of its heartbeat is counted to:
-// by the store's own clock where this run has a heartbeat of its own to read it from, by this
-// machine's where nothing may be written.
-func (l *Ledger) held(d *Document, v store.Version, now time.Time) *HeldError {
-	e := &HeldError{Batch: d.Batch, Holder: *d.Holder, Document: v.Path}
-	then, err := store.ModTime(l.beatPath(d.Holder.Run))
-	if err != nil {
-		then, err = store.ModTime(v.Path) // a missing heartbeat has the age of the document
-	}
-	if err == nil {
-		e.Age = max(0, now.Sub(then))
-	}
-	e.Gone = certainlyGone(procRoot, l.cfg.Identity, d.Holder.Identity)
-	return e
 }

@@ -10,8 +10,8 @@ import (
 
 // What a killed run leaves that no document names: the file or folder by which it tried a file system, a
 // file in tmp/ that had no name of its own yet, and what its compute engine had put beside its memory.
-// None of it is data. It is removed by later starts when its run has certainly ended, or where nothing
-// tells whose it is, when it is older than the timeout. What cannot be removed is tried again by the next start.
+// None of it is data. It is removed by later starts when its run is dead, or, where nothing tells whose it
+// is, when it is older than the timeout. What cannot be removed is tried again by the next start.
 
 // collect removes what killed runs left. It comes after every batch is held: a start that is refused
 // changes nothing.
@@ -21,9 +21,10 @@ func (r *Run) collect() {
 	if err != nil {
 		return
 	}
-	for _, dead := range o.records {
-		if dead.Status == Interrupted || r.ledger.gone(dead) {
-			for _, path := range r.ledger.probesOf(dead) {
+	x := r.exclusion()
+	for _, other := range o.records {
+		if x.life(other).dead {
+			for _, path := range r.ledger.probesOf(other) {
 				if _, err := os.Lstat(path); err == nil {
 					r.ledger.fs.Remove(path) // a probe is an empty file or an empty folder
 				}
@@ -45,11 +46,6 @@ func (r *Run) collectTemporary() {
 			r.ledger.fs.Remove(r.ledger.sub("tmp", e.Name()))
 		}
 	}
-}
-
-// gone tells whether the process of a run that did not end by itself has certainly ended.
-func (l *Ledger) gone(r Record) bool {
-	return (r.Status == Asking || r.Status == Running) && certainlyGone(procRoot, l.cfg.Identity, r.Identity)
 }
 
 // probesOf gives the paths at which a run may have left a probe: it tried each output from the ledger's
@@ -106,7 +102,7 @@ func (r *Run) Ended(name string) bool {
 	}
 	for _, other := range o.records {
 		if other.Run == run {
-			return other.Status != Asking && other.Status != Running || r.ledger.gone(other)
+			return r.exclusion().life(other).gone
 		}
 	}
 	for _, path := range []string{r.ledger.recordPath(run), r.ledger.beatPath(run)} {

@@ -66,7 +66,6 @@ func TestProbesOfDeadRunsAreRemoved(t *testing.T) {
 					t.Fatalf("not killed at %d", op.N+1)
 				}
 				left += len(probesIn(t, root)) + len(probesIn(t, w.dir))
-				w.free(c.run.batch)
 				w.must(w.once(w.open(nil), job{batch: batch("other"), rows: []string{"o"}, mode: partsMode}))
 				if still := slices.Concat(probesIn(t, root), probesIn(t, w.dir)); len(still) > 0 {
 					t.Fatalf("killed at %d: left: %q", op.N+1, still)

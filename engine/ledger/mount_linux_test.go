@@ -72,7 +72,7 @@ func TestR31_ADiskTakenAwayWhileItsEntriesAreMoved(t *testing.T) {
 	if err := w.once(w.mortal(&dies{kind: "rename", part: partMarker}), whole); err == nil {
 		t.Fatal("not killed")
 	}
-	w.free(batch("d1"))
+	w.abandon(batch("d1"))
 	w.must(syscall.Unmount(w.lake, 0))
 	if _, left := w.finish(); len(left) != 1 || !strings.Contains(left[0].String(), "right disk") {
 		t.Fatalf("left: %v", left)

@@ -131,7 +131,7 @@ func (s *Lease) moveAll(ctx context.Context, name string) error {
 		}
 	}
 	dirs := map[string]bool{p.base: true, p.staging: true, p.data(): true, filepath.Join(p.staging, oldFolder): true}
-	if err := s.ledger.syncDirs(p.staging, dirs); err != nil {
+	if err := s.ledger.durable(movedFirst, s.ledger.cfg.Fast, names{disk: p.staging, dirs: dirs}); err != nil {
 		return err
 	}
 	return s.moveOne(p, move{filepath.Join(p.data(), p.Marker), filepath.Join(p.base, p.Marker)})
@@ -214,7 +214,10 @@ func (w *work) lookAtMoved(grabbed string) error {
 		w.carried.kept = append(w.carried.kept, Kept{Run: w.entry.Run, Output: w.entry.Output, Base: w.base, Parts: 1, Of: 1})
 	}
 	dirs := map[string]bool{w.base: true, filepath.Join(grabbed, newFolder): true, filepath.Join(grabbed, oldFolder): true}
-	if err := w.ledger.syncDirs(w.base, dirs); err != nil {
+	if err := w.ledger.durable(keptFirst, w.entry.Fast, names{disk: w.base, dirs: dirs}); err != nil {
+		return err
+	}
+	if is, err := there(grabbed); err != nil || !is { // it was removed before
 		return err
 	}
 	gone := strings.TrimSuffix(grabbed, droppedSuffix) + goneSuffix

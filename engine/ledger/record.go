@@ -20,6 +20,7 @@ type Status string
 // one that was refused.
 const (
 	Asking      Status = "asking"      // for its batches and targets: it has staged nothing yet
+	Waiting     Status = "waiting"     // until others give them back: it holds nothing, and will ask again
 	Running     Status = "running"     // it stages, commits or lands
 	Landed      Status = "landed"      // dead; another start finished what it had committed
 	Succeeded   Status = "succeeded"   // it did all of it; work of it may be left to be done
@@ -90,7 +91,7 @@ func (l *Ledger) writeRecord(r Record, first bool) error {
 		l.fs.Remove(tmp)
 		return err
 	}
-	return l.fs.SyncDir(l.sub("runs"))
+	return l.durable(recordFirst, false, folder(l.sub("runs")))
 }
 
 // records reads every run record; those that cannot be read are named in bad.
@@ -107,27 +108,38 @@ func (l *Ledger) records() (good []Record, bad []*UnreadableError, err error) {
 		if !is {
 			continue
 		}
-		path := l.recordPath(run)
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // its run ended meanwhile
-		}
-		var r Record
-		if err == nil {
-			err = json.Unmarshal(data, &r)
-		}
+		r, err := l.readRecord(run)
+		var unreadable *UnreadableError
 		switch {
-		case err != nil:
-			bad = append(bad, &UnreadableError{Path: path, Reason: err.Error(), Err: err})
-		case r.Format > format:
-			bad = append(bad, &UnreadableError{Path: path, Reason: "a newer program wrote it"})
-		case r.Run != run:
-			bad = append(bad, &UnreadableError{Path: path, Reason: "it is not the record of " + run})
+		case errors.Is(err, fs.ErrNotExist): // its run ended meanwhile
+		case errors.As(err, &unreadable):
+			bad = append(bad, unreadable)
 		default:
 			good = append(good, r)
 		}
 	}
 	return good, bad, nil
+}
+
+// readRecord reads one record. The error is fs.ErrNotExist or an *UnreadableError.
+func (l *Ledger) readRecord(run string) (r Record, err error) {
+	path := l.recordPath(run)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, fs.ErrNotExist
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	switch {
+	case err != nil:
+		return r, &UnreadableError{Path: path, Reason: err.Error(), Err: err}
+	case r.Format > format:
+		return r, &UnreadableError{Path: path, Reason: "a newer program wrote it"}
+	case r.Run != run:
+		return r, &UnreadableError{Path: path, Reason: "it is not the record of " + run}
+	}
+	return r, nil
 }
 
 // create makes the ledger if it is not there and returns its id. The id comes last: who sees it finds
@@ -162,7 +174,7 @@ func (l *Ledger) create() (string, error) {
 		return l.create()
 	}
 	// whoever made the id may have died before this
-	return id, l.fs.SyncDir(l.path)
+	return id, l.durable(ledgerFirst, false, folder(l.path))
 }
 
 // existing returns the deepest folder above path that exists, or path's parent.

@@ -52,11 +52,6 @@ func (s *Lease) Replace(ctx context.Context, c Commit) error {
 	if err := s.seal(ctx, c); err != nil {
 		return err
 	}
-	for _, name := range names {
-		if err := s.furnish(name, c.Outputs[name]); err != nil {
-			return err
-		}
-	}
 	if err := s.savePhase(ctx, names, phaseCommitting); err != nil {
 		return err
 	}
@@ -85,7 +80,7 @@ func (s *Lease) savePhase(ctx context.Context, names []string, phase string) err
 }
 
 // furnish makes the staged folders of an output what they are to be in their place: files under their
-// final names, the marker by which the folder is told, and what the old folder granted to whom; durably.
+// final names, the marker by which the folder is told, and what the old folder granted to whom.
 func (s *Lease) furnish(name string, r Result) error {
 	p := s.prepared[name]
 	var err error
@@ -125,10 +120,7 @@ func (s *Lease) furnish(name string, r Result) error {
 		}
 		s.prepared[name] = p
 	}
-	if s.ledger.cfg.Fast {
-		return nil
-	}
-	return s.syncStaging(p, p.stagedNames(), "")
+	return nil
 }
 
 // finalName takes the suffix off a staged file's name. Nobody reads there yet, but a reader of ** above
@@ -225,7 +217,7 @@ func (s *Lease) exchangeAll(ctx context.Context, name string) error {
 		dirs[filepath.Dir(filepath.Join(p.data(), filepath.FromSlash(part)))] = true
 		dirs[filepath.Dir(filepath.Join(p.staging, oldFolder, filepath.FromSlash(part)))] = true
 	}
-	return s.ledger.syncDirs(p.staging, dirs)
+	return s.ledger.durable(exchangedFirst, s.ledger.cfg.Fast, names{disk: p.staging, dirs: dirs})
 }
 
 // putInPlace puts one folder in place, by the way that there is. It tells whether there was another.

@@ -281,11 +281,8 @@ func (sc replacing) stopped(t *testing.T, hook fsops.Hook, mustWork bool) {
 	if committed {
 		w.wantRows("committed and finished", sc.new...)
 	}
-	w.free(sc.run.batch)
-	done, stuck, err := w.open(all).FinishCommitted(context.Background(), "sales")
-	if err != nil || len(stuck) > 0 {
-		t.Fatalf("the staging of the dead run could not be dropped: %v, %v", stuck, err)
-	}
+	dead := w.holder(sc.run.batch)
+	kept := w.takeAway(w.open(all), sc.run.batch)
 	now := wanted("dropped")
 	if sc.moved { // what was half done is back
 		if !slices.Equal(now, sc.old) && !slices.Equal(now, sc.new) {
@@ -299,7 +296,7 @@ func (sc replacing) stopped(t *testing.T, hook fsops.Hook, mustWork bool) {
 	if len(now) < min(len(sc.old), len(sc.new)) {
 		t.Fatalf("rows are missing after all was dropped: %q", now)
 	}
-	sc.verdict(t, now, done)
+	sc.verdict(t, now, kept, dead != "")
 	w.nothingStaged(t)
 
 	again := sc.run
@@ -307,6 +304,7 @@ func (sc replacing) stopped(t *testing.T, hook fsops.Hook, mustWork bool) {
 	w.must(w.once(w.open(nil), again))
 	w.wantRows("after a clean run", sc.new...)
 	w.nothingStaged(t)
+	w.endedRecord(t, dead)
 	for _, name := range []string{targetName, successName} {
 		if _, err := os.Stat(filepath.Join(w.lake, name)); err != nil {
 			t.Fatal(err)
@@ -324,16 +322,17 @@ func countOf(jobs []job, b Batch) (n int) {
 }
 
 // verdict asserts that whoever dropped the staging told rightly whether the run had replaced anything.
-func (sc replacing) verdict(t *testing.T, now []string, done []Completed) {
+func (sc replacing) verdict(t *testing.T, now []string, kept []Kept, died bool) {
 	t.Helper()
-	for _, c := range done {
-		for _, k := range c.Kept {
-			if slices.Equal(now, sc.old) && !slices.Equal(sc.old, sc.new) {
-				t.Fatalf("%+v is said to be kept where readers see the old rows", k)
-			}
-			if k.Base != "" && sc.run.mode == wholeMode && (k.Parts != 1 || k.Of != 1) {
-				t.Fatalf("%+v", k)
-			}
+	for _, k := range kept {
+		if slices.Equal(now, sc.old) && !slices.Equal(sc.old, sc.new) {
+			t.Fatalf("%+v is said to be kept where readers see the old rows", k)
 		}
+		if k.Base != "" && sc.run.mode == wholeMode && (k.Parts != 1 || k.Of != 1) {
+			t.Fatalf("%+v", k)
+		}
+	}
+	if died && len(kept) == 0 && slices.Equal(now, sc.new) && !slices.Equal(sc.old, sc.new) {
+		t.Fatal("readers see the new rows of a run that did not commit, and nobody says so")
 	}
 }

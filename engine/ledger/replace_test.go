@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
@@ -208,10 +207,7 @@ func TestR65_APausedRunMakesNoExchangeAfterTheGrab(t *testing.T) {
 			taken := false
 			paused := &atOp{kind: c.kind, suffix: suffix, do: func() {
 				taken = true
-				w.free(batch("d1"))
-				if _, left := w.finish(); len(left) > 0 {
-					t.Errorf("left: %v", left)
-				}
+				w.takeAway(w.open(nil), batch("d1"))
 				w.wantRows("grabbed", "2a", "2b")
 			}}
 			j := whole
@@ -235,10 +231,7 @@ func TestR67_PutBackBetweenTwoRenames(t *testing.T) {
 	w.must(w.once(w.open(nil), old))
 	paused := &atOp{kind: "rename", suffix: "/lake/orders", done: true, do: func() {
 		w.wantRows("between two renames")
-		w.free(batch("d1"))
-		if _, left := w.finish(); len(left) > 0 {
-			t.Errorf("left: %v", left)
-		}
+		w.takeAway(w.open(nil), batch("d1"))
 		w.wantRows("put back", "2a", "2b")
 	}}
 	err := w.once(w.open(hooks{noExchange{}, afterFirst{paused}}), whole)
@@ -338,12 +331,14 @@ func TestTheVerdictOfAGrab(t *testing.T) {
 	if got := s.Replaced(); len(got) != 1 || got[0].Output != want.Output || !slices.Equal(got[0].Parts, want.Parts) || got[0].Of != 2 || got[0].Base != w.lake {
 		t.Fatalf("%+v", got)
 	}
-	w.free(batch("d1"))
-	done, left := w.finish()
-	if len(left) > 0 || len(done) != 1 || len(done[0].Kept) != 1 {
-		t.Fatalf("%+v, %v", done, left)
+	kept := w.takeAway(w.open(nil), batch("d1"))
+	if len(kept) != 1 {
+		t.Fatalf("%+v", kept)
 	}
-	if k := done[0].Kept[0]; k.Parts != 1 || k.Of != 2 || k.Output != "clean" || k.Base != w.lake || k.Run == "" {
+	if d := w.document(batch("d1")); !slices.Equal(d.Tried[0].Kept, []string{"clean"}) {
+		t.Fatalf("the document does not name what is kept: %+v", d.Tried)
+	}
+	if k := kept[0]; k.Parts != 1 || k.Of != 2 || k.Output != "clean" || k.Base != w.lake || k.Run == "" {
 		t.Fatalf("%+v", k)
 	}
 	w.wantRows("half done", "1a", "2b")
@@ -487,12 +482,12 @@ func TestTheNewFolderHasWhatTheOldOneHad(t *testing.T) {
 		j.mode = mode
 		w.must(w.once(w.open(nil), j))
 		info := must(os.Stat(dir))
-		if st := info.Sys().(*syscall.Stat_t); st.Uid != 4711 || st.Gid != 4712 || info.Mode() != fs.ModeDir|fs.ModeSetgid|0o750 {
-			t.Fatalf("%s: %v %d %d", mode, info.Mode(), st.Uid, st.Gid)
+		if uid, gid := ownerOf(info); uid != 4711 || gid != 4712 || info.Mode() != fs.ModeDir|fs.ModeSetgid|0o750 {
+			t.Fatalf("%s: %v %d %d", mode, info.Mode(), uid, gid)
 		}
 		claim := w.document(batch("d1")).Finished.Outputs["clean"].Claims[0]
-		if st := must(os.Stat(filepath.Join(w.lake, claim))).Sys().(*syscall.Stat_t); st.Gid != 4712 {
-			t.Fatalf("%s: the file has group %d", mode, st.Gid)
+		if _, gid := ownerOf(must(os.Stat(filepath.Join(w.lake, claim)))); gid != 4712 {
+			t.Fatalf("%s: the file has group %d", mode, gid)
 		}
 	}
 }

@@ -19,6 +19,9 @@ type RunInfo struct {
 	State    string // the run in the run state, <app>.<runId>
 	Batches  []Batch
 	Targets  []Target
+
+	Wait    time.Duration // how long Acquire waits for what living runs hold; 0: it is refused at once
+	Waiting func(error)   // told why, when Acquire begins to wait; may be nil
 }
 
 // Run is one start of the program that writes: its record, its heartbeat, its leases. There is one in
@@ -26,15 +29,19 @@ type RunInfo struct {
 type Run struct {
 	ID string // <UTC yyyymmddThhmmssZ>-<8 hex>
 
-	ledger *Ledger
-	id     string // the ledger's
-	record Record
-	heart  *heart
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	ledger   *Ledger
+	id       string // the ledger's
+	info     RunInfo
+	declared []string // runs that a person declared dead
+	record   Record
+	heart    *heart
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
 
-	mu     sync.Mutex
-	leases []*Lease // every one that was taken, or may have been
+	mu        sync.Mutex
+	leases    []*Lease // every one that was taken, or may have been
+	takeovers []Takeover
+	lostBy    string // the run that took a batch over from this one
 }
 
 // Begin begins a run: it makes the ledger if it is not there, writes the run's record, durably, and
@@ -52,7 +59,7 @@ func (l *Ledger) Begin(ctx context.Context, info RunInfo) (*Run, error) {
 	if err != nil {
 		return nil, l.unwritable(err)
 	}
-	r := &Run{ID: cmp.Or(info.ID, l.NewRunID()), ledger: l, id: id}
+	r := &Run{ID: cmp.Or(info.ID, l.NewRunID()), ledger: l, id: id, info: info}
 	now := l.cfg.Now().UTC()
 	r.record = Record{
 		Format: format, Run: r.ID, Pipeline: info.Pipeline, State: info.State, Identity: l.cfg.Identity,
@@ -115,6 +122,13 @@ func (r *Run) remember(s *Lease) {
 	r.leases = append(r.leases, s)
 }
 
+// lostTo notes who took a batch over from this run.
+func (r *Run) lostTo(by string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lostBy = by
+}
+
 // leaves tells whether a document may still name something of this run.
 func (r *Run) leaves() bool {
 	r.mu.Lock()
@@ -147,17 +161,14 @@ func (r *Run) End(ctx context.Context, status Status) error {
 		return r.forget()
 	}
 	r.record.Status, r.record.Doubtful = status, r.doubtful()
+	if r.lostBy != "" {
+		r.record.Status, r.record.By = Interrupted, r.lostBy
+	}
 	return errors.Join(r.ledger.writeRecord(r.record, false), remove(r.ledger, r.ledger.beatPath(r.ID)))
 }
 
-// forget removes the record and the heartbeat. The heartbeat goes first, and the record only after it: a
-// run is there as long as either is, and the record says whose it is.
-func (r *Run) forget() error {
-	if err := remove(r.ledger, r.ledger.beatPath(r.ID)); err != nil {
-		return err
-	}
-	return remove(r.ledger, r.ledger.recordPath(r.ID))
-}
+// forget removes the record and the heartbeat.
+func (r *Run) forget() error { return r.ledger.removeRecord(r.ID) }
 
 // remove removes a file; one that is gone is fine.
 func remove(l *Ledger, path string) error {

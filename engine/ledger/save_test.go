@@ -205,6 +205,30 @@ func TestI2_ACommitThatOthersBuiltUpon(t *testing.T) {
 	w.wantRows("the other run landed it", "1")
 }
 
+// The run slept after its commit for so long that the document does not remember it any more: it counted, but
+// that can no longer be told, so that the run must not say that somebody else has the batch.
+func TestI4_ACommitThatIsForgottenIsUnknown(t *testing.T) {
+	w := newWorld(t)
+	hook := &loseFirst{match: func(op fsops.Op) bool { return false }}
+	_, s := w.begin(w.open(hook), Request{Batch: batch("d1")})
+	w.must(s.Prepare(context.Background(), w.spec()))
+	w.must(stage(s, []string{"1"}))
+	hook.match = func(op fsops.Op) bool {
+		if op.Kind != "syncdir" || !strings.Contains(op.Path, "batches") {
+			return false
+		}
+		w.must(w.once(w.open(nil), job{batch: batch("d1"), rerun: true, rows: []string{"2"}}))
+		for range 64 {
+			w.change(batch("d1"), func(d *Document) { d.Epoch++ })
+		}
+		return true
+	}
+	if err := commit(s, "clean"); !errors.As(err, new(*UnknownError)) {
+		t.Fatalf("got %v", err)
+	}
+	w.wantRows("the other run landed the commit, and replaced it", "2")
+}
+
 // A run that lost its lease after its batch was committed for it removes no staging: it will land.
 func TestI8_ALostRunWhoseBatchIsCommittedRemovesNothing(t *testing.T) {
 	for _, by := range []string{"finished", "land"} {

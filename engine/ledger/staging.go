@@ -156,7 +156,11 @@ func (l *Ledger) ours(staging string) error {
 func (l *Ledger) tidy(staging string) {
 	root := l.sub(stagingFolder)
 	for dir := filepath.Dir(staging); dir != root && strings.HasPrefix(dir, root+string(filepath.Separator)); dir = filepath.Dir(dir) {
-		if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 || l.fs.Remove(dir) != nil {
+		entries, err := os.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // its run died before it made this one
+		}
+		if err != nil || len(entries) > 0 || l.fs.Remove(dir) != nil {
 			return
 		}
 	}

@@ -130,7 +130,7 @@ func TestAFolderWithAnotherGroupIsStagedInItself(t *testing.T) {
 	w.must(commit(s, "clean"))
 	w.must(s.Land(context.Background()))
 	info := must(os.Stat(filepath.Join(w.lake, w.document(batch("d1")).Finished.Outputs["clean"].Claims[0])))
-	if info.Sys().(*syscall.Stat_t).Gid != 12345 {
+	if _, gid := ownerOf(info); gid != 12345 {
 		t.Fatal("a landed file has not the folder's group")
 	}
 }

@@ -7,18 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// bootTime is CLOCK_BOOTTIME: unlike Go's monotonic clock it runs during suspend. Every kernel that Go
-// runs on has it.
-func bootTime() time.Duration {
-	var ts unix.Timespec
-	unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts)
-	return time.Duration(ts.Nano())
-}
 
 // sameDisk tells whether two paths lie on one file system; true if that cannot be told.
 func sameDisk(a, b string) bool {

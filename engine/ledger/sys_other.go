@@ -2,10 +2,6 @@
 
 package ledger
 
-import "time"
-
-func bootTime() time.Duration { return time.Duration(time.Now().UnixNano()) }
-
 func sameDisk(a, b string) bool { return true }
 
 // sameInheritance: not known here, so files are staged in the output itself, where they inherit what

@@ -88,29 +88,35 @@ func scratch(t *testing.T) string {
 }
 
 func (w *world) config(hook fsops.Hook) Config {
+	id := Identity{Host: "here", Machine: "m", Boot: "b", PIDNamespace: 1, PID: os.Getpid(), Started: "50"}
 	return Config{
-		Path: filepath.Join(w.dir, ".ubunye"), FS: fsops.New(hook),
+		Path: filepath.Join(w.dir, ".ubunye"), FS: fsops.New(hook), Identity: id,
 		Heartbeat: time.Hour, Timeout: 6 * time.Hour, // no beat but the first: operations can be counted
 	}
 }
 
 func (w *world) open(hook fsops.Hook) *Ledger {
 	w.t.Helper()
-	l, err := Open(context.Background(), w.config(hook))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return l
+	return w.openAs(w.config(hook))
 }
 
 // mortal opens the ledger as a process that is gone when anybody looks.
 func (w *world) mortal(hook fsops.Hook) *Ledger {
 	w.t.Helper()
 	c := w.config(hook)
-	c.Identity = ThisProcess()
-	c.Identity.PID, c.Identity.Started = 1<<22, "1" // beyond the highest pid there can be
+	c.Identity.PID = goner
+	return w.openAs(c)
+}
+
+// goner is a pid that is not in the process table.
+const goner = 1 << 22
+
+// openAs opens the ledger with a process table in which this process is alone.
+func (w *world) openAs(c Config) *Ledger {
+	w.t.Helper()
 	l, err := Open(context.Background(), c)
 	w.must(err)
+	l.processes = func(pid int) process { return process{known: true, running: pid == os.Getpid(), started: "50"} }
 	return l
 }
 
@@ -128,6 +134,7 @@ type job struct {
 	mode   string // "": append
 	slice  string
 	fails  bool // after everything was staged
+	over   bool // every other run is declared dead
 	flat   bool // files at the top of the folder
 }
 
@@ -149,6 +156,9 @@ func (w *world) once(l *Ledger, j job) error {
 	if err != nil {
 		return err
 	}
+	if j.over {
+		run.declared = w.runs()
+	}
 	leases, err := run.Acquire(ctx, []Request{{Batch: j.batch, Appends: j.mode == "", Rerun: j.rerun, Anyway: j.anyway}})
 	if err != nil {
 		run.End(ctx, Refused)
@@ -164,6 +174,17 @@ func (w *world) once(l *Ledger, j job) error {
 		return err
 	}
 	return run.End(ctx, Succeeded)
+}
+
+// runs lists the runs that are in runs/.
+func (w *world) runs() (ids []string) {
+	w.t.Helper()
+	files, err := filepath.Glob(filepath.Join(w.dir, ".ubunye", "runs", "*"))
+	w.must(err)
+	for _, file := range files {
+		ids = append(ids, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	}
+	return ids
 }
 
 const (
@@ -359,19 +380,22 @@ func (w *world) change(b Batch, edit func(*Document)) {
 	w.must(err)
 }
 
-// free does what a takeover of a dead run will do, as far as these tests need it: nobody holds the
-// batch, the epoch is one higher, what the run staged is to be dropped.
-func (w *world) free(b Batch) {
+// takeAway takes a batch from whoever holds it, as a start would from a dead run, and gives it back. It returns
+// what the run had replaced without a commit.
+func (w *world) takeAway(l *Ledger, b Batch) (kept []Kept) {
 	w.t.Helper()
-	d := w.document(b)
-	if d.Holder == nil {
-		return
+	ctx := context.Background()
+	run, err := l.Begin(ctx, RunInfo{Pipeline: "sales"})
+	w.must(err)
+	run.declared = []string{w.holder(b)}
+	leases, err := run.Acquire(ctx, []Request{{Batch: b}})
+	w.must(err)
+	w.must(leases[0].Release(ctx))
+	w.must(run.End(ctx, Succeeded))
+	for _, t := range run.Takeovers() {
+		kept = append(kept, t.Kept...)
 	}
-	w.change(b, func(d *Document) {
-		d.Todo = append(d.Todo, drops(d, d.Holder.Run)...)
-		d.Holder, d.Outputs = nil, nil
-		d.Epoch++
-	})
+	return kept
 }
 
 func must[T any](v T, err error) T {

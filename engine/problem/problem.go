@@ -20,6 +20,7 @@ type Code string
 const (
 	// Exit 1: the run was refused; nothing was read and nothing was written.
 	RunLeaseHeld     Code = "RunLeaseHeld"     // another run holds the batch
+	WaitTimedOut     Code = "WaitTimedOut"     // it was waited for, and is still held
 	BatchFinished    Code = "BatchFinished"    // the batch is finished and the task appends
 	RecordUnreadable Code = "RecordUnreadable" // a ledger document cannot be read, or is newer than this program
 	LedgerUnwritable Code = "LedgerUnwritable" // the ledger folder cannot be written
@@ -70,7 +71,7 @@ const (
 // Exit returns the exit code of the program for c; an unknown code is a failure (4).
 func (c Code) Exit() int {
 	switch c {
-	case RunLeaseHeld, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft:
+	case RunLeaseHeld, WaitTimedOut, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft:
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage

@@ -12,20 +12,24 @@ type Kind string
 
 // The kinds of Event.
 const (
-	RunStarted    Kind = "run_started"    // The run holds all its batches and begins.
-	WorkFinished  Kind = "work_finished"  // What an earlier run had committed was landed, or removed.
-	TaskStarted   Kind = "task_started"   // A task begins.
-	StepStarted   Kind = "step_started"   // A step of a task begins.
-	Progress      Kind = "progress"       // A task is at work: how far it is. With --json it is told every 10 seconds.
-	OutputLanded  Kind = "output_landed"  // An output of the task is committed and its files are there.
-	OutputSkipped Kind = "output_skipped" // Nothing was written to an output: the mode is ignore, and there is data.
-	TaskFinished  Kind = "task_finished"  // A task is done and all its outputs have landed.
-	TaskFailed    Kind = "task_failed"    // A task failed; there is one event for each of its problems.
-	TaskCancelled Kind = "task_cancelled" // A task does not run, because of what became of another one.
-	Problem       Kind = "problem"        // Something stops the run, or keeps it from starting.
-	Warning       Kind = "warning"        // Something that a person should know; the run goes on.
-	PluginLog     Kind = "plugin_log"     // A plugin says something, in its own words.
-	RunFinished   Kind = "run_finished"   // The program ends. It is always the last event.
+	RunStarted    Kind = "run_started"       // The run holds all its batches and begins.
+	WorkFinished  Kind = "work_finished"     // What an earlier run had committed was landed, or removed.
+	RunWaiting    Kind = "run_waiting"       // The run waits for what another one holds.
+	BatchTaken    Kind = "batch_taken"       // A batch was taken over from a dead run.
+	TaskStarted   Kind = "task_started"      // A task begins.
+	StepStarted   Kind = "step_started"      // A step of a task begins.
+	Progress      Kind = "progress"          // A task is at work: how far it is. With --json it is told every 10 seconds.
+	OutputLanded  Kind = "output_landed"     // An output of the task is committed and its files are there.
+	OutputSkipped Kind = "output_skipped"    // Nothing was written to an output: the mode is ignore, and there is data.
+	TaskFinished  Kind = "task_finished"     // A task is done and all its outputs have landed.
+	TaskFailed    Kind = "task_failed"       // A task failed; there is one event for each of its problems.
+	TaskCancelled Kind = "task_cancelled"    // A task does not run, because of what became of another one.
+	Problem       Kind = "problem"           // Something stops the run, or keeps it from starting.
+	Warning       Kind = "warning"           // Something that a person should know; the run goes on.
+	PluginLog     Kind = "plugin_log"        // A plugin says something, in its own words.
+	BatchFinished Kind = "batch_finished"    // Of a backfill: the run of one date has ended.
+	BackfillDone  Kind = "backfill_finished" // A backfill has ended: what became of every date of the range.
+	RunFinished   Kind = "run_finished"      // The program ends. It is always the last event.
 )
 
 // Event is something that happened. Fields that do not apply are zero and left out of JSON. The tag `in` says which
@@ -37,13 +41,13 @@ type Event struct {
 	// what happened
 	Kind Kind `json:"event" in:"*"`
 	// id of the run; absent while it has none, as when it is refused
-	Run string `json:"run,omitempty" in:"run_started task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished? problem? warning? plugin_log? run_finished?"`
+	Run string `json:"run,omitempty" in:"run_started run_waiting batch_taken task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
 	// name of the pipeline
 	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
 	// name of the task
-	Task string `json:"task,omitempty" in:"task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
+	Task string `json:"task,omitempty" in:"batch_taken task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
 	// the batch's variables, as dt=2026-01-01; absent: it has none
-	Batch string `json:"batch,omitempty" in:"task_started? step_started? progress? output_landed? output_skipped? task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
+	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? progress? output_landed? output_skipped? task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
 	// which one: ask, read, stage, commit or land
 	Step string `json:"step,omitempty" in:"step_started progress"`
 	// name of the output
@@ -57,15 +61,15 @@ type Event struct {
 	// how grave it is: debug, info, warn or error
 	Level string `json:"level,omitempty" in:"plugin_log"`
 	// what kind of problem it is; the exit code follows from it
-	Reason problem.Code `json:"reason,omitempty" in:"task_failed problem"`
+	Reason problem.Code `json:"reason,omitempty" in:"task_failed problem batch_finished?"`
 	// the task that failed, or wrote nothing
 	Cause string `json:"cause,omitempty" in:"task_cancelled"`
 	// what happened, for people, on one line
-	Message string `json:"message,omitempty" in:"output_skipped task_failed task_cancelled problem warning plugin_log?"`
+	Message string `json:"message,omitempty" in:"run_waiting batch_taken output_skipped task_failed task_cancelled problem warning plugin_log?"`
 	// bytes of the files that the task reads, once they are listed
 	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
-	// rows written; in progress: of the outputs that are staged whole
-	Rows *int64 `json:"rows,omitempty" in:"output_landed output_skipped progress?"`
+	// rows written; in progress: of the outputs that are staged whole; of a date: of all its outputs
+	Rows *int64 `json:"rows,omitempty" in:"output_landed output_skipped progress? batch_finished"`
 	// bytes of the files written; in progress: so far
 	Bytes *int64 `json:"bytes,omitempty" in:"output_landed output_skipped progress?"`
 	// files written, or landed for an earlier run; in progress: so far
@@ -74,8 +78,14 @@ type Event struct {
 	Replaced int64 `json:"replaced,omitempty" in:"output_landed?"`
 	// folders that were there and were replaced whole
 	Folders *int64 `json:"folders,omitempty" in:"output_landed?"`
-	// seconds since the task began; of the last event: since the program began
-	Duration float64 `json:"duration,omitempty" in:"progress task_finished task_failed run_finished"`
+	// seconds since the task began; of a date: since its run was started; of a backfill and of the last event: since the program began
+	Duration float64 `json:"duration,omitempty" in:"progress task_finished task_failed batch_finished backfill_finished run_finished"`
+	// of a backfill: the date whose run tells it, or is told of
+	Date string `json:"date,omitempty" in:"*?"`
+	// how the run of the date ended
+	Outcome Outcome `json:"outcome,omitempty" in:"batch_finished"`
+	// what became of every date
+	Backfill *Backfill `json:"backfill,omitempty" in:"backfill_finished"`
 	// exit code of the program
 	Exit    *int             `json:"exit,omitempty" in:"run_finished"`
 	Problem *problem.Problem `json:"-"`

@@ -15,13 +15,18 @@ type Plain struct {
 	Quiet    bool // only warnings and problems
 	Color    bool // Err shows colours
 
-	mu sync.Mutex
+	mu     sync.Mutex
+	warned map[string]bool // of a backfill: the warnings that were told
 }
 
 // Report prints one event.
 func (p *Plain) Report(e Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if e.Date != "" || e.Backfill != nil {
+		p.backfill(e)
+		return
+	}
 	switch e.Kind {
 	case Problem, TaskFailed:
 		fmt.Fprintln(p.Err, p.paint(red, "ubunye:")+" "+e.Message)
@@ -45,6 +50,10 @@ func (p *Plain) Report(e Event) {
 			break
 		}
 		fmt.Fprintf(p.Err, "%s: landed %s of an earlier run that had committed and not finished\n", label(e), Count(value(e.Files), "file"))
+	case RunWaiting:
+		fmt.Fprintln(p.Err, e.Message)
+	case BatchTaken:
+		fmt.Fprintf(p.Err, "%s: %s\n", label(e), e.Message)
 	case OutputSkipped:
 		fmt.Fprintf(p.Out, "%s.%s: nothing written to %s: %s\n", e.Task, e.Output, e.Path, e.Message)
 	case TaskStarted:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,6 +34,9 @@ func (t *Terminal) Report(e Event) {
 	case TaskFinished, TaskFailed:
 		t.remove(e)
 		t.Plain.Report(e)
+	case BatchFinished: // its run may have died at work
+		t.tasks = slices.DeleteFunc(t.tasks, func(known Event) bool { return known.Date == e.Date })
+		t.Plain.Report(e)
 	case RunFinished:
 		t.tasks = nil
 		t.Plain.Report(e)
@@ -45,7 +49,7 @@ func (t *Terminal) Report(e Event) {
 // update keeps what an event says of a task. The beginning of a step says less than an event of progress did before.
 func (t *Terminal) update(e Event) {
 	for i, known := range t.tasks {
-		if known.Task != e.Task {
+		if known.Task != e.Task || known.Date != e.Date {
 			continue
 		}
 		if e.Kind == StepStarted {
@@ -60,7 +64,7 @@ func (t *Terminal) update(e Event) {
 
 func (t *Terminal) remove(e Event) {
 	for i, known := range t.tasks {
-		if known.Task == e.Task {
+		if known.Task == e.Task && known.Date == e.Date {
 			t.tasks = append(t.tasks[:i], t.tasks[i+1:]...)
 			return
 		}

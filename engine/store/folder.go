@@ -20,7 +20,7 @@ import (
 // next generation's name, which fails if somebody else took it: link(2) is atomic on local disks and
 // on NFS. flock is not used, because some shared disks grant it to everybody.
 //
-// The protocol was proved with a model checker for writers that pause or die between any two steps.
+// ledger/model/store.pml checks the protocol for writers that pause or die between any two steps.
 type Folder struct {
 	FS     *fsops.FS
 	Root   string // the folders of the documents

@@ -365,3 +365,53 @@ func TestASaveIsDurable(t *testing.T) {
 		t.Fatalf("the folder could not be synced: %v", err)
 	}
 }
+
+// A damaged newest generation gives way to one made of the last that can be read; it is kept beside.
+func TestSetAside(t *testing.T) {
+	p := newPlace(t, nil)
+	s := p.Open(nil)
+	ctx := context.Background()
+	same := func(doc []byte, _ store.Version) ([]byte, error) { return doc, nil }
+	if _, _, err := s.SetAside(ctx, "d", same); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("a document that never was: %v", err)
+	}
+	v, err := s.Save(ctx, "d", []byte(`{"a":1}`), store.Version{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.SetAside(ctx, "d", same); !errors.Is(err, store.ErrReadable) {
+		t.Fatalf("a good document: %v", err)
+	}
+	last, err := s.Save(ctx, "d", []byte(`{"a":2}`), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(last.Path, []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	damaged, before, err := s.SetAside(ctx, "d", func(doc []byte, before store.Version) ([]byte, error) {
+		if string(doc) != `{"a":1}` || before.ID != v.ID {
+			t.Errorf("%s, %+v", doc, before)
+		}
+		return []byte(`{"a":3}`), nil
+	})
+	if err != nil || damaged != last.Path+".damaged" || before.ID != v.ID {
+		t.Fatalf("%s, %+v, %v", damaged, before, err)
+	}
+	if doc, now, err := s.Load(ctx, "d"); err != nil || string(doc) != `{"a":3}` || now.Generation != 3 || !now.Includes(v.ID) || now.Includes(last.ID) {
+		t.Fatalf("%s, %+v, %v", doc, now, err)
+	}
+	if _, err := s.Save(ctx, "d", []byte(`{"a":4}`), last); !errors.Is(err, store.ErrConflict) {
+		t.Fatalf("a save on the damaged one: %v", err)
+	}
+	p = newPlace(t, nil)
+	if v, err = p.Open(nil).Save(ctx, "d", []byte(`{}`), store.Version{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(v.Path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.Open(nil).SetAside(ctx, "d", same); !errors.As(err, new(*store.UnreadableError)) {
+		t.Fatalf("nothing that can be read: %v", err)
+	}
+}

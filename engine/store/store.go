@@ -30,6 +30,12 @@ type Store interface {
 	// Settle makes sure that the version which Load last returned survives a power cut.
 	Settle(ctx context.Context, name string) error
 
+	// SetAside replaces a document whose newest version is there and cannot be read: what change makes of
+	// the version before it is saved as the one after it. It returns where the damaged one is kept, and that
+	// version before it. It returns ErrReadable if the document is not damaged, fs.ErrNotExist if there is none,
+	// and an *UnreadableError if no version can be read.
+	SetAside(ctx context.Context, name string, change func(doc []byte, before Version) ([]byte, error)) (damaged string, before Version, err error)
+
 	// List returns the names of the documents under prefix, sorted; "" lists all.
 	List(ctx context.Context, prefix string) ([]string, error)
 }
@@ -62,6 +68,15 @@ func (v Version) Includes(id string) bool {
 		}
 	}
 	return false
+}
+
+// Forgets tells whether a generation is older than those whose ids are known, so that nobody can say whose it was.
+func (v Version) Forgets(generation int64) bool {
+	oldest := v.Generation
+	if n := len(v.Ancestors); n > 0 {
+		oldest = v.Ancestors[n-1].Generation
+	}
+	return generation < oldest
 }
 
 // ErrConflict says that a save was built on a version that is not the newest one. Nothing changed.

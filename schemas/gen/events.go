@@ -75,7 +75,7 @@ func (b *builder) events(title string) (object, error) {
 		refs = append(refs, object{"$ref": "#/$defs/" + k.value})
 	}
 	delete(b.defs, "Kind")
-	return object{"$schema": dialect, "title": title, "description": "One event of `ubunye run --json`, which prints one a line.", "oneOf": refs, "$defs": b.defs}, nil
+	return object{"$schema": dialect, "title": title, "description": "One event of `ubunye run --json` or `ubunye backfill --json`, which print one a line.", "oneOf": refs, "$defs": b.defs}, nil
 }
 
 // eventsPage prints docs/events.md.
@@ -112,7 +112,8 @@ func (s *source) eventsPage(out io.Writer) error {
 
 const eventsIntro = "# Events\n\n" +
 	"Generated from the declarations that the program encodes by (`make generate`).\n\n" +
-	"`ubunye run --json` prints one event a line on stdout, as JSON, and nothing else. Every event has `time` (RFC 3339) and `event`, its kind; " +
+	"`ubunye run --json` and `ubunye backfill --json` print one event a line on stdout, as JSON, and nothing else. Every event has `time` (RFC 3339) and `event`, its kind; " +
 	"the last one is always `run_finished`. Later versions may add kinds and fields. The schema is [schemas/events.schema.json](../schemas/events.schema.json).\n\n" +
-	"`plan`, `status`, `show`, `plugin list` and `plugin inspect` print one document on stdout with `--json`, " +
+	"In a backfill each date has a run of its own: what that tells has the `date`, and `batch_finished` takes the place of its `run_finished`.\n\n" +
+	"`plan`, `backfill --dry-run`, `status`, `show`, `plugin list` and `plugin inspect` print one document on stdout with `--json`, " +
 	"whose schemas are in [schemas/](../schemas/); what goes wrong they tell on stderr, as events of the kinds `problem` and `warning`.\n"

@@ -42,12 +42,13 @@ func files() map[string]func(s *source, out io.Writer) error {
 		}
 	}
 	return map[string]func(*source, io.Writer) error{
-		"schemas/batch.schema.json":   kept("ubunye batch document", "engine/store.envelope", "engine/ledger.Document"),
-		"schemas/run.schema.json":     kept("ubunye run record", "engine/ledger.Record"),
-		"schemas/plan.schema.json":    list("ubunye plan --json", "engine.PlannedTask"),
-		"schemas/status.schema.json":  printed("ubunye status --json", "engine.Status"),
-		"schemas/show.schema.json":    list("ubunye show --json", "engine.Table"),
-		"schemas/plugins.schema.json": list("ubunye plugin list --json, ubunye plugin inspect --json", "engine.PluginInfo"),
+		"schemas/batch.schema.json":    kept("ubunye batch document", "engine/store.envelope", "engine/ledger.Document"),
+		"schemas/run.schema.json":      kept("ubunye run record", "engine/ledger.Record"),
+		"schemas/plan.schema.json":     list("ubunye plan --json", "engine.PlannedTask"),
+		"schemas/status.schema.json":   printed("ubunye status --json", "engine.Status"),
+		"schemas/backfill.schema.json": list("ubunye backfill --dry-run --json", "engine.PlannedDate"),
+		"schemas/show.schema.json":     list("ubunye show --json", "engine.Table"),
+		"schemas/plugins.schema.json":  list("ubunye plugin list --json, ubunye plugin inspect --json", "engine.PluginInfo"),
 		"schemas/messages.schema.json": func(s *source, out io.Writer) error {
 			return print(out)((&builder{source: s, defs: object{}, nullable: true}).messages("ubunye plugin message"))
 		},

@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/problem"
+)
+
+// R12: a start that waited in vain says for how long, and for whom.
+func TestR12_ARefusalAfterWaiting(t *testing.T) {
+	r := &run{config: &config.Pipeline{}, plan: &plan.Plan{}}
+	held := &ledger.HeldError{Holder: ledger.Holder{Run: "20260101T000000Z-00000000"}, Age: 5 * time.Second}
+	if p := r.explain(held, "")[0]; p.Code != problem.RunLeaseHeld || strings.Contains(p.Message, "waited") || !strings.Contains(p.Message, "was 5s ago") {
+		t.Fatalf("%+v", p)
+	}
+	for _, err := range []error{held, &ledger.TargetHeldError{Other: ledger.Record{Run: held.Holder.Run}}} {
+		p := r.explain(&ledger.WaitedError{For: 10 * time.Minute, Err: err}, "")[0]
+		if p.Code != problem.WaitTimedOut || p.Code.Exit() != problem.ExitRefused || !strings.Contains(p.Message, "waited 10m0s for it") || !strings.Contains(p.Message, held.Holder.Run) {
+			t.Errorf("%+v", p)
+		}
+	}
+	held.Age = -time.Hour
+	if p := r.explain(held, "")[0]; !strings.Contains(p.Message, "dated 1h0m0s in the future") {
+		t.Errorf("%s", p.Message)
+	}
+	for wait, want := range map[time.Duration]bool{0: false, time.Second: true} {
+		r.options.Wait = wait
+		if r.waitsFor(held) != want || r.waitsFor(&ledger.FinishedError{}) {
+			t.Errorf("told to wait %s: waits %v", wait, r.waitsFor(held))
+		}
+	}
+}
