@@ -19,7 +19,7 @@ func halfMoved(t *testing.T, k int64) *world {
 	w := newWorld(t)
 	w.must(w.once(w.open(nil), old))
 	w.must(os.WriteFile(filepath.Join(w.lake, "_metadata"), []byte("old"), 0o666))
-	if err := w.once(w.mortal(hooks{killed{at: k}, pinned{w.lake, syscall.EBUSY}}), whole); err == nil {
+	if err := w.once(w.mortal(hooks{killed{at: k}, pinned{syscall.EBUSY}}), whole); err == nil {
 		t.Fatalf("not killed at %d", k)
 	}
 	w.abandon(batch("d1"))
@@ -45,7 +45,7 @@ func movesOf(t *testing.T) (moves []int64) {
 	w.must(w.once(w.open(nil), old))
 	w.must(os.WriteFile(filepath.Join(w.lake, "_metadata"), []byte("old"), 0o666))
 	trace := &fsops.Trace{}
-	w.must(w.once(w.open(hooks{trace, pinned{w.lake, syscall.EBUSY}}), whole))
+	w.must(w.once(w.open(hooks{trace, pinned{syscall.EBUSY}}), whole))
 	for _, op := range trace.Ops() {
 		if op.Kind == "rename" && (filepath.Dir(op.Path) == w.lake || filepath.Dir(op.To) == w.lake) && filepath.Base(op.To) != targetName {
 			moves = append(moves, op.N)
@@ -166,12 +166,12 @@ func TestR65_APausedRunMovesNothingAfterTheGrab(t *testing.T) {
 			}
 			w.wantMoved("grabbed", false)
 		}}
-		err := w.once(w.mortal(hooks{paused, pinned{w.lake, syscall.EBUSY}}), whole)
+		err := w.once(w.mortal(hooks{paused, pinned{syscall.EBUSY}}), whole)
 		if err == nil || paused.at != 0 {
 			t.Fatalf("%d: %v", k, err)
 		}
 		w.wantMoved("woken", false)
-		w.must(w.once(w.open(pinned{w.lake, syscall.EBUSY}), whole))
+		w.must(w.once(w.open(pinned{syscall.EBUSY}), whole))
 		w.wantRows("run again", whole.rows...)
 		w.nothingStaged(t)
 	}
@@ -208,7 +208,7 @@ func TestR67_StrangersWhileEntriesAreMoved(t *testing.T) {
 			w.must(w.once(w.open(nil), old))
 			at := &c.at
 			at.do = c.do(w)
-			all := hooks{pinned{w.lake, syscall.EBUSY}, at}
+			all := hooks{pinned{syscall.EBUSY}, at}
 			if c.name == "again and again" {
 				n := 0
 				all = append(all, &each{kind: "rename", suffix: stagedSuffix, do: func() { n++; stranger(w, fmt.Sprintf("s%d.txt", n))() }})
@@ -288,7 +288,7 @@ func TestWhatIsMoved(t *testing.T) {
 	}
 	before := must(readTarget(w.lake))
 	for _, err := range []error{syscall.EBUSY, syscall.EXDEV} {
-		w.must(w.once(w.open(pinned{w.lake, err}), whole))
+		w.must(w.once(w.open(pinned{err}), whole))
 	}
 	w.wantRows("moved", whole.rows...)
 	for _, name := range stay {
@@ -316,7 +316,7 @@ func TestANameThatCannotBeWrittenDown(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.once(w.open(nil), old))
 	w.must(os.WriteFile(filepath.Join(w.lake, "\xff"), nil, 0o666))
-	if err := w.once(w.open(pinned{w.lake, syscall.EBUSY}), whole); err == nil || !strings.Contains(err.Error(), "no UTF-8") {
+	if err := w.once(w.open(pinned{syscall.EBUSY}), whole); err == nil || !strings.Contains(err.Error(), "no UTF-8") {
 		t.Fatalf("got %v", err)
 	}
 	w.wantRows("refused", old.rows...)
@@ -359,7 +359,7 @@ func TestOrderOfMoving(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.once(w.open(nil), old))
 	trace := &fsops.Trace{}
-	w.must(w.once(w.open(hooks{trace, pinned{w.lake, syscall.EBUSY}}), whole))
+	w.must(w.once(w.open(hooks{trace, pinned{syscall.EBUSY}}), whole))
 	ops := trace.Ops()
 	all := func(is func(fsops.Op) bool) (at []int) {
 		for i, op := range ops {

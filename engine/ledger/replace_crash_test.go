@@ -48,14 +48,13 @@ func (noExchange) Before(op fsops.Op) error {
 
 func (noExchange) After(fsops.Op, error) error { return nil }
 
-// pinned is a folder that cannot be renamed, as a mount point cannot.
+// pinned is an output folder that cannot be renamed, as a mount point cannot.
 type pinned struct {
-	folder string
-	err    error // syscall.EBUSY, or syscall.EXDEV as an overlay says
+	err error // syscall.EBUSY, or syscall.EXDEV as an overlay says
 }
 
 func (p pinned) Before(op fsops.Op) error {
-	if (op.Kind == "exchange" || op.Kind == "rename") && (op.Path == p.folder || op.To == p.folder) {
+	if (op.Kind == "exchange" || op.Kind == "rename") && (strings.HasSuffix(op.Path, "/lake/orders") || strings.HasSuffix(op.To, "/lake/orders")) {
 		return p.err
 	}
 	return nil
@@ -196,7 +195,7 @@ func (sc replacing) hooks(w *world, more fsops.Hook) (hooks, *reader) {
 		all = append(all, noExchange{})
 	}
 	if sc.moved && sc.mount == nil {
-		all = append(all, pinned{w.lake, syscall.EBUSY})
+		all = append(all, pinned{syscall.EBUSY})
 	}
 	return all, r
 }
