@@ -64,6 +64,22 @@ func TestR67AnOverwriteOfAMountPoint(t *testing.T) {
 		t.Fatalf("left: %v %v", p.files("lake/orders"), p.files(".ubunye/runs"))
 	}
 
+	// Killed when half of the old entries are away: the next start puts them back, whatever it does then.
+	for _, mode := range []string{"overwrite_partitions", "overwrite"} {
+		p.write("pipeline.yaml", replacingPipeline("overwrite"))
+		p.runEnv([]string{"UBUNYE_FAULT=kill:~/old/region=eu"}, dayArgs("2026-01-01")...).must(t, 137)
+		same(t, "rows after the kill", p.rows("lake/orders"), p.want("3"))
+		p.write("pipeline.yaml", replacingPipeline(mode))
+		if mode == "overwrite" {
+			p.runDay("2026-01-01").must(t, 0)
+			same(t, "rows after the same batch", p.rows("lake/orders"), p.want("1", "2"))
+			continue
+		}
+		p.runDay("2026-01-03").must(t, 0).says(t, "was not touched")
+		same(t, "rows after another batch without rows", p.rows("lake/orders"), p.want("3", "4"))
+	}
+	p.runDay("2026-01-02").must(t, 0)
+
 	p.write("pipeline.yaml", replacingPipeline("overwrite_partitions"))
 	if r := p.runDay("2026-01-01").must(t, 0); strings.Contains(r.stderr, said) {
 		t.Fatalf("partitions of a mount point are exchanged: %s", r.stderr)
