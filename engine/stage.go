@@ -143,13 +143,23 @@ func (b *batch) read(ctx context.Context) error {
 // input is what the compute engine is asked to read.
 func (b *batch) input(ctx context.Context, in config.Input) (compute.Input, error) {
 	if in.From != nil {
-		return b.from(ctx, in)
+		if err := b.stillThisRuns(ctx, in); err != nil {
+			return compute.Input{}, err
+		}
+	}
+	return b.asked(in, b.sources), nil
+}
+
+// asked is what the compute engine is asked to read. sources are the commits, by task, that from reads.
+func (r *run) asked(in config.Input, sources map[string]*ledger.Finished) compute.Input {
+	if in.From != nil {
+		return r.askedFrom(in, sources[in.From.Task])
 	}
 	columns := make([]compute.Column, len(in.Columns))
 	for i, c := range in.Columns {
 		columns[i] = compute.Column{Name: c.Name, Type: c.Type}
 	}
-	return compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options}, nil
+	return compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options}
 }
 
 // lookForRows does what the pipeline says of an input without rows.
