@@ -169,7 +169,7 @@ var mutants = []mutant{
 		"\tcase readErr == nil && there.ID == next.ID && false:",
 		"TestSim/Promises", simulation},
 	{"sim-unknown-is-no", "I8", "engine/ledger/lease.go",
-		"\t\t\tunknown = append(unknown, next.ID)",
+		"\t\t\tunknown = append(unknown, next)",
 		"\t\t\treturn s.saveError(step, err)",
 		"TestSim/Promises", simulation},
 	{"sim-the-epoch-is-not-raised", "I2", "engine/ledger/acquire.go",
