@@ -257,7 +257,7 @@ func (s *Lease) makeStaging(p preparedOutput) error {
 		}
 	}
 	if err == nil && !p.inLedger() { // there the marker alone tells that the folder may be removed
-		err = fsys.SyncDir(p.staging)
+		err = s.ledger.durable(recordFirst, false, folder(p.staging))
 	}
 	if err == nil && p.Class == Replaces {
 		err = s.makeNew(p)

@@ -105,6 +105,8 @@ func (w *world) log(format string, args ...any) {
 
 // lookUp is the table of processes.
 func (w *world) lookUp(pid int) (known, running bool, started string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, a := range w.actors {
 		if a.ident.PID == pid {
 			gone := a.dead.Load() || !a.running || a.gone || a.ident.Boot != w.bootID()
