@@ -216,9 +216,14 @@ func (o *oracle) recorded(a *actor, path string) {
 	switch {
 	case err != nil:
 		o.violated("a record that cannot be read: %v", err)
-	case r.Status == "running" && o.entered[r.Run] == 0:
+	case r.Status == "running" && o.entered[r.Run] == 0 && o.holds(a): // else it learns at its next save that it was late
 		o.entered[r.Run] = o.w.step + 1
 	}
+}
+
+// holds tells whether a run holds the batches that it asked for.
+func (o *oracle) holds(a *actor) bool {
+	return !slices.ContainsFunc(a.job.batches, func(b *simBatch) bool { return o.docs[b.batch.Name()].holder() != a.id })
 }
 
 func readDocument(path string) (*document, error) {
