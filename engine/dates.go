@@ -124,9 +124,8 @@ func (d *dates) load(ctx context.Context, value string) (*run, error) {
 		}
 		d.first, d.deliver = r, onceEach(r.deliver(ctx))
 	}
-	r.host = d.first.host
-	r.plan, err = plan.Make(pipeline, o.Tasks, d.deliver)
-	if err != nil {
+	r.host, r.formats = d.first.host, d.first.formats
+	if err := r.makePlan(ctx, d.deliver); err != nil {
 		return nil, d.about(value, err)
 	}
 	return r, nil

@@ -13,7 +13,6 @@ import (
 	"github.com/ubunye-io/ubunye/engine/compute/duckdb"
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
-	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
@@ -61,8 +60,7 @@ func (e *Engine) load(ctx context.Context, o Options) (*run, error) {
 	if err := r.openWriters(); err != nil {
 		return nil, err
 	}
-	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
-	if err != nil {
+	if err := r.makePlan(ctx, r.deliver(ctx)); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -75,6 +73,7 @@ func (r *run) openWriters() (err error) {
 	if err != nil {
 		return &problem.Problem{Code: problem.PluginMissing, Message: err.Error(), Cause: err}
 	}
+	r.formats = &formats{inputs: map[string][]*compute.Error{}, writers: map[string]abi.Description{}}
 	return nil
 }
 

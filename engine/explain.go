@@ -175,6 +175,13 @@ func (r *run) explainCompute(err error, task string) *problem.Problem {
 	if !errors.As(err, &e) {
 		return nil
 	}
+	p := computeProblem(e)
+	p.Pos = r.computePos(e, task)
+	return p
+}
+
+// computeProblem is what the compute engine says, but for its place in the pipeline.
+func computeProblem(e *compute.Error) *problem.Problem {
 	p := &problem.Problem{Code: problem.ComputeFailed, Message: e.Message, Hint: e.Hint, Data: nothing}
 	switch e.Kind {
 	case compute.InputInvalid:
@@ -196,7 +203,6 @@ func (r *run) explainCompute(err error, task string) *problem.Problem {
 	case e.Step != "":
 		p.Message = "step " + e.Step + ": " + p.Message
 	}
-	p.Pos = r.computePos(e, task)
 	return p
 }
 
@@ -224,10 +230,13 @@ func (r *run) computePos(e *compute.Error, task string) problem.Pos {
 	return problem.Pos{}
 }
 
-// inputPos is the place in the pipeline of what is wrong with an input: its path, a column, or the whole of it.
+// inputPos is the place in the pipeline of what is wrong with an input: its path, an option, a column, or the whole of it.
 func inputPos(in config.Input, e *compute.Error) problem.Pos {
 	if e.Kind == compute.InputMissing || e.File != "" {
 		return in.PathPos
+	}
+	if at, ok := in.OptionsAt[e.Option]; ok {
+		return at.Pos
 	}
 	for _, c := range in.Columns {
 		if c.Name == e.Column {

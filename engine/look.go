@@ -35,8 +35,7 @@ func (e *Engine) loadUnset(ctx context.Context, o Options) (*run, []config.Varia
 	if err := r.openWriters(); err != nil {
 		return nil, nil, err
 	}
-	r.plan, err = plan.Make(pipeline, o.Tasks, r.deliver(ctx))
-	return r, unset, err
+	return r, unset, r.makePlan(ctx, r.deliver(ctx))
 }
 
 // PlannedTask is what a run would do with one task now.

@@ -58,6 +58,7 @@ func (r *run) deliver(ctx context.Context) plan.Deliver {
 		if err != nil {
 			return "", err
 		}
+		r.formats.writers[format] = d
 		class, ok := d.Class(mode, options)
 		if !ok {
 			return "", errors.New("has no mode " + mode)

@@ -24,6 +24,7 @@ type run struct {
 	config  *config.Pipeline
 	plan    *plan.Plan
 	host    *writer.Host
+	formats *formats
 	ledger  *ledger.Ledger
 	record  *ledger.Run
 	leases  []*ledger.Lease // in the order of plan.Tasks

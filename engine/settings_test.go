@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
+	"github.com/ubunye-io/ubunye/engine/compute/duckdb"
 	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
@@ -49,7 +50,7 @@ tasks:
 	}
 	o := Options{File: file}
 	o.Vars = map[string]string{"dt": "20260101"}
-	asked := &opened{}
+	asked := &opened{Engine: duckdb.Engine{}}
 	e := New(fsops.New(nil), nobody{})
 	e.Compute = asked
 	if err := e.Run(context.Background(), o); !errors.Is(err, errOpened) {

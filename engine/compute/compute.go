@@ -15,6 +15,10 @@ import (
 type Engine interface {
 	// Files lists what Session.Input would read now, in the same order, and opens none of it. The error is of the same kinds.
 	Files(ctx context.Context, in Input) ([]File, error)
+	// Check finds what is wrong with an input whatever its files hold: its format, its options and the types of its columns. All
+	// of it is told, as errors of the kind BadOption that name the option or the column; no file is looked for. The error says
+	// that it could not be found out.
+	Check(ctx context.Context, in Input) ([]*Error, error)
 	// Open starts a session for one task. Opening reads no data.
 	Open(ctx context.Context, s Settings) (Session, error)
 }
@@ -185,6 +189,7 @@ type Error struct {
 	Line    int64  // physical line in File, or in the step's SQL when File is empty; from 1; 0: unknown
 	Col     int    // byte in the line of the step's SQL, from 1; 0: unknown
 	Column  string // the column, if known
+	Option  string // the format option, if it is about one
 	Message string // one line
 	Hint    string // what to do, if known
 	Err     error  // the engine's own error

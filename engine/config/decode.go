@@ -111,7 +111,7 @@ func canonical(t Task) []byte {
 }
 
 func (l *loader) input(name string, s section) Input {
-	in := Input{Name: name, Format: s.text("format"), Path: s.path("path"), Written: s.text("path"), Options: s.options("options"),
+	in := Input{Name: name, Format: s.text("format"), Path: s.path("path"), Written: s.text("path"), Options: s.options("options"), OptionsAt: s.optionsAt("options"),
 		OnEmpty: s.text("on_empty"), Pos: s.pos, PathPos: s.where("path")}
 	l.from(&in, s)
 	columns := s.n.get("columns")
@@ -125,7 +125,7 @@ func (l *loader) input(name string, s section) Input {
 			l.at(e.value, at+": "+quote(e.value.text)+" has an open parenthesis", `inside { } a comma ends the value: quote it, as in "decimal(18,2)"`)
 		}
 		if v, ok := l.scalar(e.value, f.Elem, at); ok {
-			in.Columns = append(in.Columns, Column{Name: e.key, Type: v.text, Pos: e.pos})
+			in.Columns = append(in.Columns, Column{Name: e.key, Type: v.text, Pos: e.pos, Open: e.value.open})
 		}
 	}
 	return in
@@ -133,7 +133,7 @@ func (l *loader) input(name string, s section) Input {
 
 func (l *loader) output(name string, s section) Output {
 	o := Output{Name: name, From: s.text("from"), Format: s.text("format"), Path: s.path("path"), Written: s.text("path"), Mode: s.text("mode"),
-		PartitionBy: s.texts("partition_by"), SortBy: s.texts("sort_by"), Options: s.options("options"),
+		PartitionBy: s.texts("partition_by"), SortBy: s.texts("sort_by"), Options: s.options("options"), OptionsAt: s.optionsAt("options"),
 		SuccessFile: s.on("success_file"), TargetFileSize: s.number("target_file_size"),
 		Pos: s.pos, FormatPos: s.where("format"), ModePos: s.where("mode"), PathPos: s.where("path")}
 	l.pickWriter(&o, s)

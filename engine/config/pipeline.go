@@ -102,6 +102,14 @@ type Input struct {
 	OnEmpty string            `json:"on_empty"`          // "ok", "warn" or "fail"
 	Pos     problem.Pos       `json:"-"`
 	PathPos problem.Pos       `json:"-"` // of the path, or of from
+
+	OptionsAt map[string]OptionAt `json:"-"` // where Options are written
+}
+
+// OptionAt is where an option is written.
+type OptionAt struct {
+	Pos  problem.Pos // of its name
+	Open bool        // its value depends on a variable that has none: see Pipeline.Unset
 }
 
 // Source is an output of another task: there are such a task and such an output, and no task reads, by way of
@@ -127,6 +135,7 @@ type Column struct {
 	Name string      `json:"name"`
 	Type string      `json:"type"` // SQL type
 	Pos  problem.Pos `json:"-"`
+	Open bool        `json:"-"` // its type depends on a variable that has none: see Pipeline.Unset
 }
 
 // Step is one named SELECT.
@@ -155,4 +164,6 @@ type Output struct {
 	FormatPos      problem.Pos       `json:"-"`
 	ModePos        problem.Pos       `json:"-"` // of the output when the mode is not written
 	PathPos        problem.Pos       `json:"-"`
+
+	OptionsAt map[string]OptionAt `json:"-"` // where Options are written
 }

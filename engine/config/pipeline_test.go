@@ -58,8 +58,9 @@ func TestPipeline(t *testing.T) {
 			Inputs: []Input{
 				{Name: "raw", Format: "csv", Path: filepath.Join(dir, "landing/2026/01/orders-20251231*.csv"), Written: "landing/2026/01/orders-20251231*.csv",
 					Options: map[string]string{"delimiter": ";", "decimal": ",", "user": "ab$de{{"},
-					Columns: []Column{{"id", "bigint", at(27, 19)}, {"amount", "decimal(18,2)", at(27, 31)}, {"dt", "date", at(27, 56)}},
-					OnEmpty: "fail", Pos: at(23, 7), PathPos: at(25, 15)},
+					Columns: []Column{{Name: "id", Type: "bigint", Pos: at(27, 19)}, {Name: "amount", Type: "decimal(18,2)", Pos: at(27, 31)}, {Name: "dt", Type: "date", Pos: at(27, 56)}},
+					OnEmpty: "fail", Pos: at(23, 7), PathPos: at(25, 15),
+					OptionsAt: map[string]OptionAt{"delimiter": {Pos: at(26, 19)}, "decimal": {Pos: at(26, 35)}, "user": {Pos: at(26, 49)}}},
 				{Name: "Other", Format: "parquet", Path: "/data/other.parquet", Written: "/data/other.parquet", OnEmpty: "warn", Pos: at(29, 7), PathPos: at(29, 38)},
 			},
 			Steps: []Step{
@@ -71,7 +72,8 @@ func TestPipeline(t *testing.T) {
 					PartitionBy: []string{"dt", "eu"}, SortBy: []string{"id"}, Pos: at(34, 7), FormatPos: at(9, 11), ModePos: at(34, 7), PathPos: at(19, 25)},
 				{Name: "raw", From: "raw", Format: "parquet", Path: filepath.Join(dir, "lake/raw"), Written: "lake/raw", Mode: "append",
 					SortBy: []string{"id"}, Options: map[string]string{"compression": "zstd", "row_group_size": "4096", "dictionary": "true"}, SuccessFile: true, TargetFileSize: 1572864,
-					Pos: at(39, 7), FormatPos: at(9, 11), ModePos: at(39, 7), PathPos: at(41, 15)},
+					Pos: at(39, 7), FormatPos: at(9, 11), ModePos: at(39, 7), PathPos: at(41, 15),
+					OptionsAt: map[string]OptionAt{"compression": {Pos: at(43, 19)}, "row_group_size": {Pos: at(43, 38)}, "dictionary": {Pos: at(43, 60)}}},
 				{Name: "copy", From: "Other", Format: "parquet", Path: filepath.Join(dir, "lake/copy"), Written: "lake/copy", Mode: "append",
 					SortBy: []string{"amount DESC"}, SuccessFile: true, Pos: at(44, 7), FormatPos: at(9, 11), ModePos: at(44, 7), PathPos: at(44, 32)},
 			},

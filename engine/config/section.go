@@ -110,6 +110,23 @@ func (s section) options(key string) map[string]string {
 	return m
 }
 
+// optionsAt tells where those options are written.
+func (s section) optionsAt(key string) map[string]OptionAt {
+	n := s.n.get(key)
+	if n == nil || n.bad {
+		return nil
+	}
+	m := make(map[string]OptionAt, len(n.entries))
+	for _, e := range n.entries {
+		at := OptionAt{Pos: e.pos, Open: e.value.open}
+		if e.value.from != "" {
+			at.Pos = s.pos
+		}
+		m[e.key] = at
+	}
+	return m
+}
+
 // each opens every mapping of a Map key, in the order of the file.
 func (s section) each(key string, fn func(name string, in section)) {
 	f, n := s.f.member(key), s.n.get(key)

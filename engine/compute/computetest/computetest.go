@@ -55,6 +55,7 @@ func Run(t *testing.T, h Harness) {
 		{"TextPartitions", textPartitions},
 		{"InputMissing", inputMissing},
 		{"InputBadOptions", inputBadOptions},
+		{"CheckInput", checkInput},
 		{"ParquetRoundTrip", parquetRoundTrip},
 		{"ParquetPartitions", parquetPartitions},
 		{"ParquetMistakes", parquetMistakes},

@@ -30,7 +30,7 @@ type csvOptions struct {
 	partitions                  bool   // key=value folders are columns
 }
 
-func readCSVOptions(given map[string]string) (csvOptions, error) {
+func readCSVOptions(given map[string]string) (csvOptions, []*compute.Error) {
 	o := &options{what: "csv", given: given}
 	c := csvOptions{
 		delimiter:       o.text("delimiter", ","),
@@ -61,7 +61,7 @@ func readCSVOptions(given map[string]string) (csvOptions, error) {
 	if strings.ContainsAny(c.null, "\r\n") {
 		o.bad("null", "text without a line end")
 	}
-	return c, o.done()
+	return c, o.wrong()
 }
 
 // csvInput is what blame needs to find a bad line again.
@@ -81,9 +81,9 @@ type csvGroup struct {
 }
 
 func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string, error) {
-	o, err := readCSVOptions(in.Options)
-	if err != nil {
-		return nil, "", err
+	o, wrong := readCSVOptions(in.Options)
+	if len(wrong) > 0 {
+		return nil, "", wrong[0]
 	}
 	f, err := filesOf(in)
 	if err != nil {

@@ -53,10 +53,8 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 		if err != nil {
 			return nil, inColumn(err, c.Name)
 		}
-		for _, other := range in.Columns[:i] {
-			if strings.EqualFold(c.Name, other.Name) {
-				return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("columns: %s and %s have the same name", other.Name, c.Name), Hint: "names are compared without regard to case"}
-			}
+		if e := sameName(in.Columns[:i], c); e != nil {
+			return nil, e
 		}
 		if i == 0 {
 			in.Columns = slices.Clone(in.Columns)
@@ -72,7 +70,7 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 	case "parquet":
 		open = s.openParquet
 	default:
-		return nil, &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", in.Format), Hint: didYouMean(in.Format, []string{"csv", "json", "parquet"})}
+		return nil, unknownFormat(in.Format)
 	}
 	opened, query, err := &input{}, noRows(in.Columns), error(nil)
 	switch {
@@ -95,15 +93,15 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 
 // options reads format options; every key must be read by somebody.
 type options struct {
-	what  string // "csv", for messages
-	given map[string]string
-	known []string
-	err   error // the first mistake
+	what     string // "csv", for messages
+	given    map[string]string
+	known    []string
+	mistakes []*compute.Error // one an option at most
 }
 
 func (o *options) bad(key, want string) {
-	if o.err == nil {
-		o.err = &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("option %s: %q is not %s", key, o.given[key], want)}
+	if !slices.ContainsFunc(o.mistakes, func(e *compute.Error) bool { return e.Option == key }) {
+		o.mistakes = append(o.mistakes, &compute.Error{Kind: compute.BadOption, Option: key, Message: fmt.Sprintf("option %s: %q is not %s", key, o.given[key], want)})
 	}
 }
 
@@ -138,14 +136,22 @@ func (o *options) integer(key string, otherwise, least, most int) int {
 	return n
 }
 
-// done gives the first mistake, an unknown option included.
-func (o *options) done() error {
+// wrong gives all mistakes, unknown options first.
+func (o *options) wrong() (wrong []*compute.Error) {
 	for _, key := range slices.Sorted(maps.Keys(o.given)) {
 		if !slices.Contains(o.known, key) {
-			return &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("%s has no option %s", o.what, key), Hint: didYouMean(key, o.known)}
+			wrong = append(wrong, &compute.Error{Kind: compute.BadOption, Option: key, Message: fmt.Sprintf("%s has no option %s", o.what, key), Hint: didYouMean(key, o.known)})
 		}
 	}
-	return o.err
+	return append(wrong, o.mistakes...)
+}
+
+// done gives the first mistake.
+func (o *options) done() error {
+	if wrong := o.wrong(); len(wrong) > 0 {
+		return wrong[0]
+	}
+	return nil
 }
 
 // fileList makes an SQL list of file names. DuckDB expands patterns in lists too, so the pattern characters of real

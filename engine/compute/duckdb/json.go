@@ -22,7 +22,7 @@ type jsonOptions struct {
 	partitions      bool
 }
 
-func readJSONOptions(given map[string]string) (jsonOptions, error) {
+func readJSONOptions(given map[string]string) (jsonOptions, []*compute.Error) {
 	o := &options{what: "json", given: given}
 	j := jsonOptions{
 		layout:          o.text("layout", "auto"),
@@ -38,7 +38,7 @@ func readJSONOptions(given map[string]string) (jsonOptions, error) {
 	if j.undeclared != "error" && j.undeclared != "ignore" {
 		o.bad("undeclared", "error or ignore")
 	}
-	return j, o.done()
+	return j, o.wrong()
 }
 
 // jsonInput is an input whose rows are objects: one on each line of a file, or the elements of one array. A key is a column
@@ -53,9 +53,9 @@ type jsonInput struct {
 }
 
 func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, string, error) {
-	o, err := readJSONOptions(in.Options)
-	if err != nil {
-		return nil, "", err
+	o, wrong := readJSONOptions(in.Options)
+	if len(wrong) > 0 {
+		return nil, "", wrong[0]
 	}
 	f, err := filesOf(in)
 	if err != nil {

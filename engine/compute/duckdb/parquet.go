@@ -22,11 +22,16 @@ type parquetInput struct {
 	partitions bool // key=value folders are columns
 }
 
+func readParquetOptions(given map[string]string) (partitions bool, wrong []*compute.Error) {
+	o := &options{what: "parquet", given: given}
+	partitions = o.boolean("partitions", true)
+	return partitions, o.wrong()
+}
+
 func (s *session) openParquet(ctx context.Context, in compute.Input) (*input, string, error) {
-	o := &options{what: "parquet", given: in.Options}
-	partitions := o.boolean("partitions", true)
-	if err := o.done(); err != nil {
-		return nil, "", err
+	partitions, wrong := readParquetOptions(in.Options)
+	if len(wrong) > 0 {
+		return nil, "", wrong[0]
 	}
 	f, err := filesOf(in)
 	if err != nil {
