@@ -110,7 +110,7 @@ func (a *app) printBackfill(cmd *cobra.Command, e *engine.Engine, o engine.Optio
 	for _, p := range planned {
 		if len(p.Tasks) > 0 {
 			missing++
-			fmt.Fprintf(a.stdout, "%s: would run %s\n", p.Date, strings.Join(p.Tasks, ", "))
+			a.line("%s: would run %s", p.Date, strings.Join(p.Tasks, ", "))
 		}
 	}
 	fmt.Fprintf(a.stdout, "%d of %s would run", missing, report.Count(int64(len(planned)), "date"))

@@ -67,19 +67,19 @@ func withoutFlags(command []string, names ...string) []string {
 }
 
 func (a *app) printPlanned(t engine.PlannedTask) {
-	fmt.Fprintf(a.stdout, "task %s, batch %s\n", t.Task, batchName(t.Batch, t.Key))
-	fmt.Fprintf(a.stdout, "  would %s: %s\n", t.Verdict, t.Reason)
+	a.line("task %s, batch %s", t.Task, batchName(t.Batch, t.Key))
+	a.line("  would %s: %s", t.Verdict, t.Reason)
 	if len(t.After) > 0 {
-		fmt.Fprintf(a.stdout, "  after %s\n", strings.Join(t.After, ", "))
+		a.line("  after %s", strings.Join(t.After, ", "))
 	}
 	for _, o := range t.Outputs {
 		last := ""
 		if o.Files > 0 {
 			last = fmt.Sprintf("; the last commit landed %s in %s", report.Count(o.Rows, "row"), report.Count(o.Files, "file"))
 		}
-		fmt.Fprintf(a.stdout, "  output %s: %s to %s, mode %s, delivery %s%s\n", o.Output, o.Format, o.Path, o.Mode, o.Class, last)
+		a.line("  output %s: %s to %s, mode %s, delivery %s%s", o.Output, o.Format, o.Path, o.Mode, o.Class, last)
 		if o.Will != "" {
-			fmt.Fprintf(a.stdout, "    %s\n", o.Will)
+			a.line("    %s", o.Will)
 		}
 	}
 }
@@ -117,7 +117,7 @@ it are missing: those whose batch was never committed, or is being run for the f
 func (a *app) printMissing(m engine.MissingDates) {
 	of := report.Count(int64(m.Of), "date") + " of " + m.Variable
 	if len(m.Dates) == 0 && len(m.Unknown) == 0 {
-		fmt.Fprintf(a.stdout, "task %s: none of %s is missing\n", m.Task, of)
+		a.line("task %s: none of %s is missing", m.Task, of)
 	}
 	for _, list := range []struct {
 		dates []string
@@ -128,17 +128,17 @@ func (a *app) printMissing(m engine.MissingDates) {
 			words = append(words, span.String())
 		}
 		if len(words) > 0 {
-			fmt.Fprintf(a.stdout, "task %s: %d of %s %s: %s\n", m.Task, len(list.dates), of, list.what, strings.Join(words, ", "))
+			a.line("task %s: %d of %s %s: %s", m.Task, len(list.dates), of, list.what, strings.Join(words, ", "))
 		}
 	}
 }
 
 func (a *app) printStatus(s engine.Status) {
 	if !s.Exists {
-		fmt.Fprintf(a.stdout, "no run yet: there is no ledger at %s\n", s.Ledger)
+		a.line("no run yet: there is no ledger at %s", s.Ledger)
 	}
 	for _, b := range s.Batches {
-		fmt.Fprintf(a.stdout, "task %s, batch %s: %s\n", b.Task, batchName(b.Batch, b.Key), b.State)
+		a.line("task %s, batch %s: %s", b.Task, batchName(b.Batch, b.Key), b.State)
 		if h := b.Held; h != nil {
 			state := string(h.Life) + ", last heartbeat " + h.Age.Round(time.Second).String() + " ago"
 			switch {
@@ -147,19 +147,19 @@ func (a *app) printStatus(s engine.Status) {
 			case h.Life == engine.Dead:
 				state += "; the next start takes the batch over"
 			}
-			fmt.Fprintf(a.stdout, "  held by run %s (host %s, process %d) since %s, %s\n", h.Run, h.Host, h.PID, stamp(h.Since), state)
+			a.line("  held by run %s (host %s, process %d) since %s, %s", h.Run, h.Host, h.PID, stamp(h.Since), state)
 		}
 		if f := b.Finished; f != nil {
-			fmt.Fprintf(a.stdout, "  finished %s by run %s: %s in %s (%s)\n", stamp(f.At), f.Run, report.Count(f.Rows, "row"), report.Count(f.Files, "file"), report.Size(f.Bytes))
+			a.line("  finished %s by run %s: %s in %s (%s)", stamp(f.At), f.Run, report.Count(f.Rows, "row"), report.Count(f.Files, "file"), report.Size(f.Bytes))
 		}
 		if b.Todo > 0 {
-			fmt.Fprintf(a.stdout, "  %s left on its to-do list; the next start goes on with it\n", report.Count(int64(b.Todo), "entry"))
+			a.line("  %s left on its to-do list; the next start goes on with it", report.Count(int64(b.Todo), "entry"))
 		}
 		if b.Failed != "" {
-			fmt.Fprintf(a.stdout, "  last try failed: %s\n", b.Failed)
+			a.line("  last try failed: %s", b.Failed)
 		}
 		for _, output := range b.Kept {
-			fmt.Fprintf(a.stdout, "  output %s holds rows of a run that failed before its commit; the next run of the batch replaces them\n", output)
+			a.line("  output %s holds rows of a run that failed before its commit; the next run of the batch replaces them", output)
 		}
 	}
 	for _, m := range s.Missing {
@@ -173,13 +173,13 @@ func (a *app) printStatus(s engine.Status) {
 		if len(r.Doubtful) > 0 {
 			more += "; it had replaced, without a commit: " + strings.Join(r.Doubtful, ", ")
 		}
-		fmt.Fprintf(a.stdout, "run %s: %s (host %s, process %d, since %s)%s\n", r.Run, r.Status, r.Host, r.PID, stamp(r.Since), more)
+		a.line("run %s: %s (host %s, process %d, since %s)%s", r.Run, r.Status, r.Host, r.PID, stamp(r.Since), more)
 	}
 	for _, u := range s.Unreadable {
-		fmt.Fprintf(a.stdout, "unreadable: %s\n", u)
+		a.line("unreadable: %s", u)
 	}
 	for _, dir := range s.Stray {
-		fmt.Fprintf(a.stdout, "stray staging folder, named by no batch: %s\n", dir)
+		a.line("stray staging folder, named by no batch: %s", dir)
 	}
 }
 
@@ -189,6 +189,11 @@ func (a *app) versionCommand() *cobra.Command {
 			_, err := fmt.Fprintln(a.stdout, "ubunye "+version)
 			return err
 		}}
+}
+
+// line prints one line of results.
+func (a *app) line(format string, args ...any) {
+	fmt.Fprintln(a.stdout, report.Line(fmt.Sprintf(format, args...)))
 }
 
 func (a *app) printJSON(v any) error {

@@ -41,7 +41,11 @@ func (a *app) showCommand() *cobra.Command {
 const widest = 40
 
 func (a *app) printTable(t engine.Table) {
-	lines := [][]string{t.Columns}
+	names := make([]string, len(t.Columns))
+	for i, name := range t.Columns {
+		names[i] = report.Line(name)
+	}
+	lines := [][]string{names}
 	for _, row := range t.Rows {
 		line := make([]string, len(row))
 		for i, v := range row {
@@ -58,7 +62,8 @@ func (a *app) printTable(t engine.Table) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(v))
 		}
 	}
-	fmt.Fprintf(a.stdout, "%s.%s: %s in %s\n\n", t.Task, t.Output, report.Count(t.Total, "row"), t.Path)
+	a.line("%s.%s: %s in %s", t.Task, t.Output, report.Count(t.Total, "row"), t.Path)
+	fmt.Fprintln(a.stdout)
 	for n, line := range lines {
 		for i, v := range line {
 			line[i] = v + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(v))
@@ -79,12 +84,7 @@ func (a *app) printTable(t engine.Table) {
 
 // printable keeps a value on its line and in its column.
 func printable(v string) string {
-	v = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, v)
+	v = report.Line(v)
 	if utf8.RuneCountInString(v) > widest {
 		v = string([]rune(v)[:widest-1]) + "…"
 	}

@@ -84,17 +84,22 @@ func value(n *int64) int64 {
 	return *n
 }
 
-// label names a task and its batch, without what a terminal would take for commands: variables may hold anything.
+// label names a task and its batch.
 func label(e Event) string {
 	if e.Batch == "" {
 		return e.Task
 	}
-	return e.Task + " " + strings.Map(func(r rune) rune {
+	return e.Task + " " + Line(e.Batch)
+}
+
+// Line makes a text one line without what a terminal would take for commands: variables, paths and data may hold anything.
+func Line(text string) string {
+	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r
-	}, e.Batch)
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // The colours of ECMA-48 that are used: one word of a line tells how it went.

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/ubunye-io/ubunye/engine"
+)
+
+// Values that hold line ends or commands of a terminal leave what is told of them on its lines.
+func TestResultsKeepToTheirLines(t *testing.T) {
+	const bad, good = "a\nb\x1b[2J\r\u202ec\xff", "a b [2J  c\uFFFD"
+	var out bytes.Buffer
+	a := &app{stdout: &out}
+	for _, c := range []struct {
+		what  string
+		print func()
+		want  []string
+	}{
+		{"plan", func() {
+			a.printPlanned(engine.PlannedTask{Task: "t", Batch: "region=" + bad, Key: "k", Verdict: engine.WouldRun, Reason: "first " + bad,
+				Outputs: []engine.PlannedOutput{{Output: "o", Format: "csv", Mode: "append", Class: "claims", Path: "out/" + bad, Will: "would " + bad}}})
+		}, []string{"task t, batch region=" + good + " (k)", "  would run: first " + good, "  output o: csv to out/" + good + ", mode append, delivery claims", "    would " + good}},
+		{"status", func() {
+			a.printStatus(engine.Status{Exists: true, Batches: []engine.BatchStatus{{Task: "t", Batch: "region=" + bad, Key: "k", State: "free", Failed: "no " + bad}},
+				Missing: []engine.MissingDates{{Task: "t", Variable: "region", Of: 1, All: []string{bad}, Dates: []string{bad}}}, Unreadable: []string{bad}, Stray: []string{"/" + bad}})
+		}, []string{"task t, batch region=" + good + " (k): free", "  last try failed: no " + good, "task t: 1 of 1 date of region missing: " + good, "unreadable: " + good, "stray staging folder, named by no batch: /" + good}},
+		{"show", func() {
+			value := bad
+			a.printTable(engine.Table{Task: "t", Output: "o", Path: "out/" + bad, Columns: []string{bad}, Rows: [][]*string{{&value}}, Total: 1})
+		}, []string{"t.o: 1 row in out/" + good, "", "  " + good, "  -----------", "  " + good}},
+	} {
+		out.Reset()
+		c.print()
+		if want := strings.Join(c.want, "\n") + "\n"; out.String() != want {
+			t.Errorf("%s:\n got %q\nwant %q", c.what, out.String(), want)
+		}
+	}
+}
