@@ -257,11 +257,11 @@ func unreadableHint(err error) string {
 	return "restore the file, or use the program that wrote it; it is never taken for absent"
 }
 
-// unwritableText says why files cannot be landed; the name of what was tried there means nothing to people.
+// unwritableText says why files cannot be staged or landed; the name of what was tried there means nothing to people.
 func unwritableText(e *ledger.OutputUnwritableError) string {
 	var path *fs.PathError
 	if errors.As(e.Err, &path) {
-		return fmt.Sprintf("files cannot be landed in %s: %v in %s", e.Path, path.Err, filepath.Dir(path.Path))
+		return fmt.Sprintf("%s %s: %v in %s", e.Cannot(), e.Path, path.Err, filepath.Dir(path.Path))
 	}
 	return e.Error()
 }

@@ -59,3 +59,14 @@ func TestAFullDiskIsNotAQuestionOfRights(t *testing.T) {
 		}
 	}
 }
+
+// What is full, or not to be written, is the folder in which the files were to be: that of the output, or of its staging.
+func TestAStagingFolderIsNamedAsOne(t *testing.T) {
+	r := &run{config: &config.Pipeline{}, plan: &plan.Plan{}}
+	at := &fs.PathError{Op: "write", Path: "/lake/x/marker", Err: syscall.ENOSPC}
+	for want, staging := range map[string]bool{"files cannot be staged in /lake: no space left on device in /lake/x": true, "files cannot be landed in /lake: no space left on device in /lake/x": false} {
+		if p := r.explain(&ledger.OutputUnwritableError{Path: "/lake", Staging: staging, Err: at}, "")[0]; p.Message != want {
+			t.Errorf("%q, want %q", p.Message, want)
+		}
+	}
+}

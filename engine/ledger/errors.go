@@ -193,16 +193,27 @@ func (e *SaveError) Error() string {
 }
 func (e *SaveError) Unwrap() error { return e.Err }
 
-// OutputUnwritableError is an output in which files could not be landed. Nothing was staged.
+// OutputUnwritableError is an output for which files could not be staged, or in which they could not be landed. Nothing
+// was staged.
 type OutputUnwritableError struct {
-	Output string
-	Path   string
-	Err    error
+	Output  string
+	Path    string
+	Staging bool // Path is the folder that they were to be staged in, not that of the output
+	Err     error
 }
 
 func (e *OutputUnwritableError) Error() string {
-	return fmt.Sprintf("files cannot be landed in %s: %v", e.Path, e.Err)
+	return fmt.Sprintf("%s %s: %v", e.Cannot(), e.Path, e.Err)
 }
+
+// Cannot says what cannot be done in the folder, which is to follow.
+func (e *OutputUnwritableError) Cannot() string {
+	if e.Staging {
+		return "files cannot be staged in"
+	}
+	return "files cannot be landed in"
+}
+
 func (e *OutputUnwritableError) Unwrap() error { return e.Err }
 
 // ReplaceError is an output folder that could not be replaced, or not all of it: Lease.Replaced tells.

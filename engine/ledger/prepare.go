@@ -244,7 +244,7 @@ func (s *Lease) makeStaging(p preparedOutput) error {
 		err = s.makeNew(p)
 	}
 	if err != nil {
-		return &OutputUnwritableError{Output: p.name, Path: p.staging, Err: err}
+		return &OutputUnwritableError{Output: p.name, Path: p.staging, Staging: true, Err: err}
 	}
 	return nil
 }

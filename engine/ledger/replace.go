@@ -103,7 +103,7 @@ func (s *Lease) furnish(name string, r Result) error {
 			return err
 		}
 		if err := s.copyAttributes(filepath.Join(p.base, filepath.FromSlash(part)), dir); err != nil {
-			return &OutputUnwritableError{Output: name, Path: dir, Err: err}
+			return &OutputUnwritableError{Output: name, Path: dir, Staging: true, Err: err}
 		}
 		if err := s.writeMarker(p, filepath.Join(dir, p.Marker)); err != nil {
 			return err

@@ -167,6 +167,28 @@ func TestAnOutputThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// fullStaging has no room for what marks a staging folder.
+type fullStaging struct{}
+
+func (fullStaging) Before(op fsops.Op) error {
+	if filepath.Base(op.Path) == stagingMarker {
+		return &os.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
+	}
+	return nil
+}
+func (fullStaging) After(fsops.Op, error) error { return nil }
+
+// A staging folder that cannot be made is named as one: it is not where files land.
+func TestAStagingFolderThatCannotBeMade(t *testing.T) {
+	w := newWorld(t)
+	_, s := w.begin(w.open(fullStaging{}), Request{Batch: batch("d1")})
+	var not *OutputUnwritableError
+	err := s.Prepare(context.Background(), w.spec())
+	if !errors.As(err, &not) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "files cannot be staged in "+not.Path+": ") || !strings.Contains(not.Path, stagingFolder) {
+		t.Fatalf("%v", err)
+	}
+}
+
 type refuseProbe string
 
 func (kind refuseProbe) Before(op fsops.Op) error {

@@ -41,7 +41,7 @@ const (
 	ComputeFailed Code = "ComputeFailed" // a query failed, or ran out of memory or disk
 	WriterFailed  Code = "WriterFailed"  // a writer failed, or was ended
 
-	OutputUnwritable Code = "OutputUnwritable" // files cannot be landed in the output folder
+	OutputUnwritable Code = "OutputUnwritable" // files cannot be staged for the output folder, or landed in it
 	OutputExists     Code = "OutputExists"     // mode error_if_exists, and there is data
 
 	NotAllLanded Code = "NotAllLanded" // committed, but its to-do list could not be emptied
