@@ -159,6 +159,9 @@ func (l *loader) syntax(src *source, err error) {
 			return
 		}
 	}
+	if parts[3] != "" && l.brackets(src, line) {
+		return
+	}
 	for _, n := range []int{line, line - 1, line + 1} {
 		if i := bytes.Index(src.line(n), []byte("{{")); i >= 0 {
 			l.add(problem.Pos{File: src.name, Line: n, Col: i + 1}, message, "quote a value that holds {{ }}")
