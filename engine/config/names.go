@@ -33,13 +33,12 @@ func DidYouMean(name string, known []string) string {
 	if len(known) == 0 || len(known) > 12 {
 		return ""
 	}
-	sorted := slices.Sorted(slices.Values(known))
-	return "known: " + strings.Join(sorted, ", ")
+	return "known: " + strings.Join(slices.Compact(slices.Sorted(slices.Values(known))), ", ")
 }
 
-// nearest gives the known name that is few edits away from name; empty: none is.
+// nearest gives the known name that is few edits away from name, fewer than name has letters; empty: none is.
 func nearest(name string, known []string) string {
-	best, most := "", max(1, len(name)/3)+1
+	best, most := "", min(max(1, len(name)/3)+1, len(name))
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), strings.ToLower(k), most); d < most && k != name {
 			best, most = k, d

@@ -155,6 +155,8 @@ func TestProblems(t *testing.T) {
 		return p
 	}
 	unset := load(t, "batch: [dt]", config.Options{AllowUnset: true})
+	short := load(t, "", config.Options{})
+	short.Tasks[1].Name = "t"
 	tests := []struct {
 		name  string
 		p     *config.Pipeline
@@ -164,6 +166,7 @@ func TestProblems(t *testing.T) {
 	}{
 		{"unknown task", load(t, "", config.Options{}), []string{"clean_order"},
 			`--task clean_order: the pipeline has no task of that name (did you mean "clean_orders"?)`, problem.Usage},
+		{"unknown task of one letter", short, []string{"u"}, `--task u: the pipeline has no task of that name (known: clean_orders, t)`, problem.Usage},
 		{"unknown format", wrong(func(o *config.Output) { o.Format = "parqet" }), nil,
 			`p.yaml:13:23: task clean_orders, output clean: there is no writer for the format "parqet" (did you mean "parquet"?)`, problem.PluginMissing},
 		{"a mode it lacks", wrong(func(o *config.Output) { o.Mode = "merge" }), nil,
