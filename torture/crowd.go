@@ -23,7 +23,7 @@ func (p *play) together(n int) error {
 		p.step = step(p.model.batches[0], p.docs)
 	}
 	committed := p.model.batches[0].done(p.docs)
-	p.struck = true
+	p.struck, p.judge.twice = true, p.mode == "rerun"
 	all := make([]*process, n)
 	for i := range all {
 		args := p.model.args()

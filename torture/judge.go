@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -55,6 +56,10 @@ func (v *verdict) add(o verdict) {
 	v.broken = append(v.broken, o.broken...)
 }
 
+func (v *verdict) sum(o verdict) {
+	v.lost, v.doubled, v.early = v.lost+o.lost, v.doubled+o.doubled, v.early+o.early
+}
+
 func (v *verdict) wrong(format string, args ...any) {
 	v.broken = append(v.broken, fmt.Sprintf(format, args...))
 }
@@ -65,30 +70,64 @@ func (v verdict) String() string {
 	return fmt.Sprintf("%d rows lost, %d doubled, %d early; %s", v.lost, v.doubled, v.early, strings.Join(v.broken, "; "))
 }
 
-// batch is what one day may have in the output.
+// batch is what one day may have in the output: version 0 is there before the scenario, perhaps nothing, and each later one is
+// what a run of the scenario reads, and replaces the ones before it with.
 type batch struct {
-	day  string
-	old  []string // its rows before the scenario; nil: none
-	rows []string // those that a run of it writes; nil: it is not run
-	by   string   // the run that its document named before
+	day      string
+	versions [][]string
+	by       []string // the run that committed each version, where that is known: never, if it is void
+}
+
+const void = "nobody"
+
+// committed is the newest version that is committed.
+func (b batch) committed(docs map[string]document) int {
+	by := docs[b.day].finishedBy()
+	if by == "" {
+		return 0
+	}
+	if i := slices.Index(b.by, by); i >= 0 {
+		return i
+	}
+	return len(b.versions) - 1
 }
 
 // done tells whether a run of the scenario has committed the batch.
-func (b batch) done(docs map[string]document) bool {
-	by := docs[b.day].finishedBy()
-	return by != "" && by != b.by
-}
+func (b batch) done(docs map[string]document) bool { return b.committed(docs) > 0 }
+
+// run tells whether the scenario runs the batch.
+func (b batch) run() bool { return len(b.versions) > 1 }
+
+// rows are those of all versions.
+func (b batch) rows() []string { return slices.Concat(b.versions...) }
 
 // judge holds what readers may see in one scenario. It looks at one moment after the other.
 type judge struct {
 	mode    string
 	batches []batch
+	twice   bool              // several runs may replace equal rows by equal rows: for a moment both are there
 	seen    map[string]bool   // rows of batches that are added
 	at      map[string]string // by place that is replaced: the day whose rows were there last
 }
 
 func newJudge(mode string, batches []batch) *judge {
-	return &judge{mode: mode, batches: batches, seen: map[string]bool{}, at: map[string]string{}}
+	j := &judge{mode: mode, seen: map[string]bool{}, at: map[string]string{}}
+	for _, b := range batches {
+		j.batches = append(j.batches, batch{b.day, slices.Clone(b.versions), slices.Clone(b.by)})
+	}
+	return j
+}
+
+// corrected says that from now on runs of the first batch read other rows. Those of the version before are never to be seen
+// unless they are committed now.
+func (j *judge) corrected(rows []string, docs map[string]document) {
+	b := &j.batches[0]
+	by := void
+	if b.committed(docs) == len(b.versions)-1 {
+		by = docs[b.day].finishedBy()
+	}
+	b.by = append(b.by, by)
+	b.versions = append(b.versions, rows)
 }
 
 // look judges one moment. What is there must be whole at any time, and, where files are added, committed.
@@ -124,29 +163,48 @@ func missing(rows []string, there map[string]int) (n int) {
 // added judges modes whose files land after the commit: file by file, each for ever. A rerun takes the old ones away
 // when all new ones are there.
 func (j *judge) added(l look) (v verdict) {
-	there, known := count(l.Rows), map[string]bool{}
+	there, known, most := count(l.Rows), map[string]bool{}, 1
+	if j.twice {
+		most = 2
+	}
 	for _, b := range j.batches {
-		for _, r := range append(slices.Clone(b.rows), b.old...) {
+		v.sum(j.addedBatch(b, b.committed(l.Batches), there))
+		for _, r := range b.rows() {
 			known[r] = true
-		}
-		switch gone := missing(b.rows, there); {
-		case b.rows == nil || !b.done(l.Batches):
-			v.early += len(b.rows) - gone
-			v.lost += missing(b.old, there)
-		case gone > 0:
-			v.lost += missing(b.old, there)
-		}
-		for _, r := range b.rows {
-			if j.seen[r] && there[r] == 0 {
-				v.lost++
-			}
-			j.seen[r] = j.seen[r] || there[r] > 0
 		}
 	}
 	for r, n := range there {
-		v.doubled += n - 1
+		v.doubled += max(0, n-most)
 		if !known[r] {
 			v.early += n
+		}
+	}
+	return v
+}
+
+// addedBatch judges one batch whose newest committed version is given. One version is whole at any time; a row that was
+// seen goes only when a later version is whole.
+func (j *judge) addedBatch(b batch, committed int, there map[string]int) (v verdict) {
+	whole, fewest := -1, len(b.rows())
+	for i, rows := range b.versions {
+		gone := missing(rows, there)
+		if i > committed || i < len(b.by) && b.by[i] == void {
+			v.early += len(rows) - gone
+			continue
+		}
+		if fewest = min(fewest, gone); gone == 0 {
+			whole = i
+		}
+	}
+	if whole < 0 {
+		v.lost += fewest
+	}
+	for i, rows := range b.versions {
+		for _, r := range rows {
+			if j.seen[r] && there[r] == 0 && whole <= i {
+				v.lost++
+			}
+			j.seen[r] = j.seen[r] || there[r] > 0
 		}
 	}
 	return v
@@ -166,7 +224,7 @@ func (j *judge) place(row string) string {
 func (j *judge) states() map[string]map[string][]string {
 	all := map[string]map[string][]string{}
 	for _, b := range j.batches {
-		for _, r := range append(slices.Clone(b.rows), b.old...) {
+		for _, r := range b.rows() {
 			p := j.place(r)
 			if all[p] == nil {
 				all[p] = map[string][]string{}
@@ -175,7 +233,7 @@ func (j *judge) states() map[string]map[string][]string {
 		}
 	}
 	for _, days := range all {
-		if !slices.ContainsFunc(j.batches, func(b batch) bool { return b.old != nil && days[b.day] != nil }) {
+		if !slices.ContainsFunc(j.batches, func(b batch) bool { return !b.run() && days[b.day] != nil }) {
 			days[""] = nil // there was no such place
 		}
 	}
@@ -194,16 +252,9 @@ func (j *judge) replaced(l look) (v verdict) {
 		}
 	}
 	for p, days := range states {
-		there := count(places[p])
-		day, nearest := "", verdict{lost: 1 << 30}
-		for d, rows := range days {
-			near := verdict{lost: missing(rows, there), doubled: len(places[p]) - len(rows) + missing(rows, there)}
-			if near.lost+near.doubled < nearest.lost+nearest.doubled {
-				day, nearest = d, near
-			}
-		}
-		v.lost, v.doubled = v.lost+nearest.lost, v.doubled+nearest.doubled
 		before, looked := j.at[p]
+		day, off := nearest(places[p], days, before)
+		v.sum(off)
 		j.at[p] = day
 		b, run := j.run(day)
 		switch {
@@ -217,11 +268,26 @@ func (j *judge) replaced(l look) (v verdict) {
 	return v
 }
 
+// nearest gives the day whose rows a place holds, or is nearest to holding, and how far it is off; of two the one
+// that was there before.
+func nearest(there []string, days map[string][]string, before string) (day string, off verdict) {
+	off.lost = 1 << 30
+	n := count(there)
+	for _, d := range slices.Sorted(maps.Keys(days)) {
+		gone := missing(days[d], n)
+		o := verdict{lost: gone, doubled: len(there) - len(days[d]) + gone}
+		if sum, best := o.lost+o.doubled, off.lost+off.doubled; sum < best || sum == best && d == before {
+			day, off = d, o
+		}
+	}
+	return day, off
+}
+
 // run gives the batch of a day, and whether the scenario runs it.
 func (j *judge) run(day string) (batch, bool) {
 	for _, b := range j.batches {
 		if b.day == day {
-			return b, b.rows != nil
+			return b, b.run()
 		}
 	}
 	return batch{}, false
@@ -231,9 +297,16 @@ func (j *judge) run(day string) (batch, bool) {
 func (j *judge) whole(l look) (v verdict) {
 	there := count(l.Rows)
 	for _, b := range j.batches {
-		if adds(j.mode) && b.rows != nil && b.done(l.Batches) {
-			v.lost += missing(b.rows, there)
-			v.doubled += len(b.old) - missing(b.old, there)
+		if !adds(j.mode) || !b.done(l.Batches) {
+			continue
+		}
+		for i, rows := range b.versions {
+			gone := missing(rows, there)
+			if i == b.committed(l.Batches) {
+				v.lost += gone
+			} else {
+				v.doubled += len(rows) - gone
+			}
 		}
 	}
 	return v
@@ -242,10 +315,7 @@ func (j *judge) whole(l look) (v verdict) {
 // end judges what the last run of the first batch left: of batches that are added all rows of those that are
 // committed, each once, and of the folders that are replaced the rows of that last run.
 func (j *judge) end(l look) (v verdict) {
-	want := map[string]int{}
-	for _, r := range j.wanted(l) {
-		want[r]++
-	}
+	want := count(j.wanted(l))
 	if len(want) == 0 {
 		v.wrong("no batch was committed")
 	}
@@ -265,20 +335,18 @@ func (j *judge) wanted(l look) (want []string) {
 	first := j.batches[0]
 	if adds(j.mode) {
 		for i, b := range j.batches {
-			late := i == 0 && !(once(j.mode) && j.otherDone(l))
-			switch {
-			case b.rows == nil || i > 0 && !b.done(l.Batches):
-				want = append(want, b.old...)
-			case late || b.done(l.Batches):
-				want = append(want, b.rows...)
+			version := b.committed(l.Batches)
+			if i == 0 && version == 0 && !(once(j.mode) && j.otherDone(l)) {
+				version = len(b.versions) - 1 // it is missing
 			}
+			want = append(want, b.versions[version]...)
 		}
 		return want
 	}
 	for _, days := range j.states() {
 		rows := days[first.day]
 		for _, b := range j.batches {
-			if days[first.day] == nil && days[b.day] != nil && (b.rows == nil || b.done(l.Batches)) {
+			if days[first.day] == nil && days[b.day] != nil && (!b.run() || b.done(l.Batches)) {
 				rows = days[b.day]
 			}
 		}
@@ -289,5 +357,5 @@ func (j *judge) wanted(l look) (want []string) {
 
 // otherDone tells whether another batch than the first was committed.
 func (j *judge) otherDone(l look) bool {
-	return slices.ContainsFunc(j.batches[1:], func(b batch) bool { return b.rows != nil && b.done(l.Batches) })
+	return slices.ContainsFunc(j.batches[1:], func(b batch) bool { return b.done(l.Batches) })
 }

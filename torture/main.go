@@ -35,7 +35,7 @@ func main() {
 	flag.StringVar(&o.page, "page", "", "the page to write; with -only none is written")
 	flag.StringVar(&o.program, "program", "bin/ubunye-fault", "the program, built with fault injection")
 	flag.Parse()
-	if err := run(o); err != nil {
+	if _, err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "torture:", err)
 		os.Exit(1)
 	}
@@ -52,42 +52,50 @@ type options struct {
 }
 
 // run does what the flags say, from the root of the source. Any scenario that goes wrong is an error.
-func run(o options) error {
+func run(o options) (page, error) {
 	began := time.Now()
-	program, err := filepath.Abs(o.program)
-	if err != nil {
-		return err
+	if err := os.MkdirAll(".build", 0o777); err != nil {
+		return page{}, err
 	}
 	work, err := os.MkdirTemp(abs(".build"), "torture-")
 	if err != nil {
-		return err
+		return page{}, err
 	}
 	t := &torture{options: o, work: work, models: map[target]*model{}}
-	t.program = program
+	t.program = abs(o.program)
 	fmt.Fprintf(o.out, "seed %d, in %s\n", o.seed, work)
 	if err := t.prepare(); err != nil {
-		return err
+		return page{}, err
 	}
 	all, err := t.scenarios()
 	if err != nil {
-		return err
+		return page{}, err
 	}
 	results, err := t.all(all)
 	if err != nil {
-		return err
+		return page{}, err
 	}
-	bad := slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.clean() })
 	p := page{options: o, models: t.models, results: results, took: time.Since(began)}
 	fmt.Fprint(o.out, p.summary())
 	if o.page != "" && o.only == "" {
 		if err := os.WriteFile(o.page, []byte(p.text()), 0o666); err != nil {
-			return err
+			return p, err
 		}
 	}
-	if len(bad) > 0 {
-		return fmt.Errorf("%d of %d scenarios went wrong; what they left is in %s", len(bad), len(results), work)
+	if bad := p.bad(); bad > 0 {
+		return p, fmt.Errorf("%d of %d scenarios went wrong; what they left is in %s", bad, len(results), work)
 	}
-	return os.RemoveAll(work)
+	return p, os.RemoveAll(work)
+}
+
+// bad counts the scenarios that went wrong.
+func (p page) bad() (n int) {
+	for _, r := range p.results {
+		if !r.clean() {
+			n++
+		}
+	}
+	return n
 }
 
 func abs(name string) string {
@@ -183,7 +191,7 @@ func (t *torture) some(all []scenario, workers int) ([]result, error) {
 	var group sync.WaitGroup
 	for i := range workers {
 		group.Go(func() {
-			err := t.work1(fmt.Sprintf("%d", i), next, func(r result) { results = append(results, r) })
+			err := t.toil(fmt.Sprint(i), next, func(r result) { results = append(results, r) })
 			if err != nil {
 				once.Do(func() { first = err; close(failed) })
 			}
@@ -202,8 +210,8 @@ feed:
 	return results, first
 }
 
-// work1 is one worker. What it has played it tells under the lock.
-func (t *torture) work1(name string, next <-chan scenario, done func(result)) error {
+// toil is one worker. What it has played it tells under the lock.
+func (t *torture) toil(name string, next <-chan scenario, done func(result)) error {
 	w, err := t.worker(name)
 	if err != nil {
 		return err
