@@ -28,6 +28,9 @@ type run struct {
 	record  *ledger.Run
 	leases  []*ledger.Lease // in the order of plan.Tasks
 	early   *early
+	scratch string // name of what the run keeps outside its ledger; "": there was no ledger yet
+
+	completed map[string]*ledger.Finished // by task: committed by a run that died before it could say so
 }
 
 // Run does one start of the program: it holds the batches of all its tasks, or none, and then runs the
@@ -45,9 +48,18 @@ func (e *Engine) Run(ctx context.Context, o Options) error {
 	if err := r.lease(ctx); err != nil {
 		return err
 	}
+	if len(r.completed) == len(r.plan.Tasks) {
+		r.tellCompleted()
+		r.haveTold(ctx)
+		return nil
+	}
 	r.emit(report.Event{Kind: report.RunStarted, Pipeline: r.config.Name})
 	r.sayWarnings()
+	r.tellCompleted()
 	problems := r.tasks()
+	if len(problems) == 0 {
+		r.haveTold(ctx)
+	}
 	r.end(ctx, ended(problems))
 	if r.options.LeaseOff {
 		r.forgetLedger(problems)
@@ -92,6 +104,12 @@ func (r *run) lease(ctx context.Context) error {
 	if err := r.finishCommitted(ctx); err != nil {
 		return err
 	}
+	if problems := r.complete(ctx, true); problems != nil {
+		return problems
+	}
+	if len(r.completed) == len(r.plan.Tasks) {
+		return nil
+	}
 	requests := r.requests()
 	for _, q := range requests {
 		if err := r.ledger.Refusal(ctx, q); err != nil && !r.waitsFor(err) {
@@ -108,18 +126,29 @@ func (r *run) lease(ctx context.Context) error {
 	if err := r.ledger.TargetRefusal(ctx, r.targets()); err != nil && !r.waitsFor(err) {
 		return r.explain(told(ctx, err), "")
 	}
+	info := r.info()
+	info.ID = r.ledger.NewRunID()
+	r.scratch = r.ledger.ScratchName(info.ID)
 	r.early = r.openEarly(ctx)
-	record, err := r.ledger.Begin(ctx, r.info())
+	record, err := r.ledger.Begin(ctx, info)
 	if err != nil {
 		return r.explain(told(ctx, err), "")
 	}
 	r.record = record
-	r.leases, err = record.Acquire(ctx, requests)
+	leases, err := record.Acquire(ctx, requests)
+	for _, t := range r.plan.Tasks {
+		var lease *ledger.Lease // of a task that is done there is none
+		if r.completed[t.Name] == nil && err == nil {
+			lease, leases = leases[0], leases[1:]
+		}
+		r.leases = append(r.leases, lease)
+	}
 	r.tellTakeovers()
 	if err != nil {
 		r.end(ctx, ledger.Refused)
 		return r.explain(told(ctx, err), "")
 	}
+	r.collectSpill()
 	return nil
 }
 
@@ -233,17 +262,22 @@ const (
 	modeIgnore     = "ignore"
 )
 
-// requests are what the run asks of the ledger, a batch a task.
-func (r *run) requests() []ledger.Request {
-	requests := make([]ledger.Request, len(r.plan.Tasks))
-	for i, t := range r.plan.Tasks {
-		q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway}
-		for _, o := range t.Targets {
-			q.Appends = q.Appends || o.Mode == modeAppend
+// requests are what the run asks of the ledger: the batch of each task that is not done.
+func (r *run) requests() (requests []ledger.Request) {
+	for _, t := range r.plan.Tasks {
+		if r.completed[t.Name] == nil {
+			requests = append(requests, r.request(t))
 		}
-		requests[i] = q
 	}
 	return requests
+}
+
+func (r *run) request(t plan.Task) ledger.Request {
+	q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway}
+	for _, o := range t.Targets {
+		q.Appends = q.Appends || o.Mode == modeAppend
+	}
+	return q
 }
 
 func ledgerBatch(b plan.Batch) ledger.Batch {
