@@ -29,6 +29,7 @@ func main() {
 	flag.StringVar(&o.writer, "writer", "", "only this writer")
 	flag.StringVar(&o.mode, "mode", "", "only this mode")
 	flag.StringVar(&o.f, "fault", "", "only this fault")
+	flag.StringVar(&o.then, "then", "", "only what is followed by this")
 	flag.StringVar(&o.only, "only", "", "play this scenario alone")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "what is drawn follows from it")
 	flag.IntVar(&o.workers, "workers", runtime.NumCPU()+1, "scenarios at a time; those that wait for a timeout run four times as many")

@@ -24,6 +24,7 @@ type line struct {
 	steps                map[string]int
 	lost, doubled, early int
 	broken               int // scenarios with something else wrong
+	stray                int // woken runs that left a staging folder
 	looks, torn          int
 	took                 time.Duration
 }
@@ -60,6 +61,9 @@ func (p page) lines() (all []*line) {
 		if len(r.broken) > 0 {
 			l.broken++
 		}
+		if r.stray {
+			l.stray++
+		}
 		l.looks, l.torn, l.took = l.looks+r.looks, l.torn+r.torn, l.took+r.took
 	}
 	slices.SortFunc(all, func(a, b *line) int { return slices.Compare(a.order(), b.order()) })
@@ -75,6 +79,7 @@ func (p page) total() (t line) {
 	for _, l := range p.lines() {
 		t.scenarios, t.struck = t.scenarios+l.scenarios, t.struck+l.struck
 		t.lost, t.doubled, t.early, t.broken = t.lost+l.lost, t.doubled+l.doubled, t.early+l.early, t.broken+l.broken
+		t.stray += l.stray
 		t.looks, t.torn, t.took = t.looks+l.looks, t.torn+l.torn, t.took+l.took
 	}
 	return t
@@ -83,8 +88,8 @@ func (p page) total() (t line) {
 // summary is for the terminal.
 func (p page) summary() string {
 	t := p.total()
-	return fmt.Sprintf("%d scenarios, of which %d met their fault: %d rows lost, %d doubled, %d early, %d scenarios with anything else wrong; %d looks (%d torn ones taken again); %s\n",
-		t.scenarios, t.struck, t.lost, t.doubled, t.early, t.broken, t.looks, t.torn, p.took.Round(time.Second))
+	return fmt.Sprintf("%d scenarios, of which %d met their fault: %d rows lost, %d doubled, %d early, %d scenarios with anything else wrong; %d woken runs left a staging folder; %d looks (%d torn ones taken again); %s\n",
+		t.scenarios, t.struck, t.lost, t.doubled, t.early, t.broken, t.stray, t.looks, t.torn, p.took.Round(time.Second))
 }
 
 // text is the page.
@@ -140,5 +145,6 @@ unchanged; nothing is held, listed or staged. A second process reads the output 
 * **met it**: the others had ended before; they do not count. By the step that the documents name right after it: *begin* not held yet, *held*, *staging*, *exchange* announced, *landing* committed, *end* landed. Of enospc and lost, the step that a kill at the
   same operation hit.
 * **lost**, **doubled**, **early**: rows, of the worst moment of each scenario. **other**: scenarios with anything else wrong, as an exit code. **looks** at the output; those of which the listing changed meanwhile are taken again and not counted.
+* **woken runs**: one that was paused after the document had named its staging folder and before it made it, makes it when it wakes up; nobody looks for it by then. It is never seen by readers; no document names it.
 * **time**: of all scenarios of the row, of which several run at once.
 `

@@ -39,6 +39,7 @@ type result struct {
 	verdict
 	struck      bool   // the fault came before the run's end
 	step        string // that it hit; "" where the run went on and nobody could look
+	stray       bool   // a woken run left a staging folder that it made after others had looked for it
 	looks, torn int
 	took        time.Duration
 }
@@ -52,7 +53,8 @@ type play struct {
 	dir    string
 	random *rand.Rand
 	docs   map[string]document
-	now    look // the newest
+	now    look   // the newest
+	paused string // the run that held the batch when it was stopped
 }
 
 // play does a scenario and judges it. An error is one of the torture itself.
@@ -260,6 +262,9 @@ func (p *play) pause() error {
 		return err
 	}
 	held := p.docs[today].Holder != nil
+	if held {
+		p.paused = p.docs[today].Holder.Run
+	}
 	exits := []int{0, 1}
 	if held {
 		exits = []int{0}
@@ -322,8 +327,10 @@ func (p *play) finish() error {
 	}
 	p.verdict.add(p.judge.whole(p.now))
 	p.verdict.add(p.judge.end(p.now))
-	for _, text := range p.model.left(p.dir, p.docs) {
+	wrong, stray := p.model.left(p.dir, p.docs, p.paused)
+	for _, text := range wrong {
 		p.wrong("%s", text)
 	}
+	p.stray = stray
 	return nil
 }

@@ -99,6 +99,7 @@ type counts struct {
 	kills           int // random SIGKILLs
 	pairs, crowds   int
 	writer, mode, f string // only these, if not empty
+	then            string // and only what is followed by this
 }
 
 // plan lists the scenarios. operations counts those of a run of each target; draw gives numbers below n.
@@ -124,7 +125,7 @@ func (c counts) plan(operations map[target]int, draw func(n int) int) (all []sce
 		all = append(all, spread(fault, n)...)
 	}
 	all = slices.DeleteFunc(all, func(s scenario) bool {
-		return c.writer != "" && s.writer != c.writer || c.mode != "" && s.mode != c.mode || c.f != "" && s.fault != c.f
+		return c.writer != "" && s.writer != c.writer || c.mode != "" && s.mode != c.mode || c.f != "" && s.fault != c.f || c.then != "" && s.then != c.then
 	})
 	slices.SortStableFunc(all, func(a, b scenario) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
 	return all

@@ -60,9 +60,9 @@ func TestTortureFindsMutants(t *testing.T) {
 		counts
 		found func(line) int
 	}{
-		{"landed-before-the-commit", counts{every: 7, mode: "append", f: kill}, func(l line) int { return l.early }},
-		{"removed-before-the-new-is-there", counts{every: 3, mode: "rerun", f: kill}, func(l line) int { return l.lost }},
-		{"a-finished-append-runs-again", counts{kills: 1, every: 1000, mode: "append", f: sigkill}, func(l line) int { return l.doubled }},
+		{"landed-before-the-commit", counts{every: 7, mode: "append", f: kill, then: takeover}, func(l line) int { return l.early }},
+		{"removed-before-the-new-is-there", counts{every: 3, mode: "rerun", f: kill, then: takeover}, func(l line) int { return l.lost }},
+		{"a-finished-append-runs-again", counts{kills: 1, every: 1, mode: "append", f: sigkill}, func(l line) int { return l.doubled }},
 	} {
 		t.Run(c.mutant, func(t *testing.T) {
 			t.Parallel()

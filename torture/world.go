@@ -241,11 +241,12 @@ func digests(dir string) (map[string][32]byte, error) {
 }
 
 // left tells what a scenario left that it must not: files that were to be kept, staging, holders, lists, and data files that no
-// document claims.
-func (m *model) left(dir string, docs map[string]document) (wrong []string) {
+// document claims. A run that was paused before it made its staging folder makes it when it wakes up, when nobody looks for it any
+// more: that is told apart. No document names it, and "ubunye status" does.
+func (m *model) left(dir string, docs map[string]document, paused string) (wrong []string, stray bool) {
 	now, err := digests(dir)
 	if err != nil {
-		return []string{err.Error()}
+		return []string{err.Error()}, false
 	}
 	for name, digest := range m.kept {
 		if now[name] != digest {
@@ -262,14 +263,17 @@ func (m *model) left(dir string, docs map[string]document) (wrong []string) {
 		}
 	}
 	for name := range now {
-		if strings.HasPrefix(name, ".ubunye/staging/") && strangers[name] == "" {
+		switch {
+		case paused != "" && strings.HasPrefix(name, ".ubunye/staging/"+paused+"/"):
+			stray = true
+		case strings.HasPrefix(name, ".ubunye/staging/") && strangers[name] == "":
 			wrong = append(wrong, "left in staging: "+name)
 		}
 		if adds(m.mode) && strings.HasPrefix(name, "lake/orders/") && filepath.Base(name)[0] != '_' && !claimed[name] {
 			wrong = append(wrong, "a data file that no document claims: "+name)
 		}
 	}
-	return wrong
+	return wrong, stray
 }
 
 // trace counts the changes that an undisturbed run makes, in a copy.
