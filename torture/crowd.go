@@ -1,12 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/ubunye-io/ubunye/e2e/blackbox"
-)
-
-func crashed(q *process) bool { return blackbox.Crashed(q.said()) }
+import "fmt"
 
 // together starts runs at once: of one batch, over a dead one, or half of them of another batch.
 func (p *play) together(n int) error {

@@ -12,9 +12,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -64,6 +66,9 @@ func run(o options) (page, error) {
 	}
 	t := &torture{options: o, work: work, models: map[target]*model{}}
 	t.program = abs(o.program)
+	if t.recovers = hasVerb(t.program, recovery); !t.recovers {
+		t.without = recovery
+	}
 	fmt.Fprintf(o.out, "seed %d, in %s\n", o.seed, work)
 	if err := t.prepare(); err != nil {
 		return page{}, err
@@ -76,7 +81,7 @@ func run(o options) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	p := page{options: o, models: t.models, results: results, took: time.Since(began)}
+	p := page{options: t.options, models: t.models, results: results, took: time.Since(began)}
 	fmt.Fprint(o.out, p.summary())
 	if o.page != "" && o.only == "" {
 		if err := os.WriteFile(o.page, []byte(p.text()), 0o666); err != nil {
@@ -99,6 +104,12 @@ func (p page) bad() (n int) {
 	return n
 }
 
+// hasVerb tells whether the program knows a verb.
+func hasVerb(program, verb string) bool {
+	out, err := exec.Command(program, "help").Output()
+	return err == nil && strings.Contains(string(out), "\n  "+verb+" ")
+}
+
 func abs(name string) string {
 	path, err := filepath.Abs(name)
 	if err != nil {
@@ -110,9 +121,10 @@ func abs(name string) string {
 // torture is one run of the command.
 type torture struct {
 	options
-	work   string
-	models map[target]*model
-	mu     sync.Mutex // of what is printed
+	work     string
+	models   map[target]*model
+	recovers bool
+	mu       sync.Mutex // of results and what is printed
 }
 
 // scenarios are those that the flags ask for.
@@ -161,7 +173,7 @@ func (t *torture) prepare() error {
 }
 
 func (t *torture) worker(name string) (*worker, error) {
-	w := &worker{program: t.program, work: filepath.Join(t.work, name)}
+	w := &worker{program: t.program, recovers: t.recovers, work: filepath.Join(t.work, name)}
 	var err error
 	w.watch, err = newWatcher(abs(".venv/bin/python"), abs("torture/watch.py"))
 	if err != nil {
@@ -211,6 +223,15 @@ feed:
 	return results, first
 }
 
+// replay is the command that plays a scenario alone.
+func (t *torture) replay(s scenario) string {
+	more := ""
+	if t.options.program != abs("bin/ubunye-fault") {
+		more = " -program " + t.options.program
+	}
+	return fmt.Sprintf("go run ./torture -seed %d -only %s%s", t.seed, s, more)
+}
+
 // toil is one worker. What it has played it tells under the lock.
 func (t *torture) toil(name string, next <-chan scenario, done func(result)) error {
 	w, err := t.worker(name)
@@ -226,7 +247,7 @@ func (t *torture) toil(name string, next <-chan scenario, done func(result)) err
 		t.mu.Lock()
 		done(r)
 		if !r.clean() {
-			fmt.Fprintf(t.out, "WRONG %s: %s\n  go run ./torture -seed %d -only %s\n", s, r.verdict, t.seed, s)
+			fmt.Fprintf(t.out, "WRONG %s: %s\n  %s\n", s, r.verdict, t.replay(s))
 		}
 		t.mu.Unlock()
 	}

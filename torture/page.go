@@ -98,6 +98,9 @@ func (p page) text() string {
 	fmt.Fprintf(&b, "# Torture\n\nWritten by `make torture`; do not edit.\n\n%s, %s, %d processors, %s.\n\n    %s\n\n", time.Now().Format(time.DateOnly), cpu(), runtime.NumCPU(), runtime.Version(), p.command())
 	fmt.Fprintf(&b, "**%s**\n\n", strings.TrimSuffix(p.summary(), "\n"))
 	b.WriteString(explained)
+	if p.without != "" {
+		fmt.Fprintf(&b, "* Not done: %s. The program that was tortured has no such verb.\n", p.without)
+	}
 	b.WriteString("\n| writer | mode | operations of a run |\n| --- | --- | --- |\n")
 	for _, k := range targets() {
 		if m := p.models[k]; m != nil {
@@ -116,9 +119,15 @@ func (p page) text() string {
 	return b.String()
 }
 
-// command is the one that was given.
+// command is the one that does the same.
 func (p page) command() string {
-	return fmt.Sprintf("go run ./torture -every %d -points %d -kills %d -pairs %d -crowds %d -seed %d", p.every, p.points, p.kills, p.pairs, p.crowds, p.seed)
+	text := fmt.Sprintf("go run ./torture -every %d -points %d -kills %d -pairs %d -crowds %d -seed %d", p.every, p.points, p.kills, p.pairs, p.crowds, p.seed)
+	for _, only := range [][2]string{{"writer", p.writer}, {"mode", p.mode}, {"fault", p.f}, {"then", p.then}} {
+		if only[1] != "" {
+			text += " -" + only[0] + " " + only[1]
+		}
+	}
+	return text
 }
 
 func cpu() string {
@@ -140,7 +149,7 @@ unchanged; nothing is held, listed or staged. A second process reads the output 
   output held rows of another batch before.
 * **fault**: *kill* SIGKILL before operation 1 … N+1; *stop* SIGSTOP there, its heartbeat made old, the batch run by another, SIGCONT; *enospc* no room for that operation;
   *lost* it succeeds and the run is told that it failed; *sigkill* SIGKILL at a random moment after the first staging folder was made; *pair* and *crowd*: 2 and 20 processes started at once.
-* **then**: *takeover* the batch is started again; *rerun* with --rerun; *other* another batch first. Of pair and crowd: *fresh* nothing ran before, *dead* a run had been killed at a random operation,
+* **then**: *takeover* the batch is started again; *rerun* with --rerun; *other* another batch first; *recover* "ubunye recover" first. Of pair and crowd: *fresh* nothing ran before, *dead* a run had been killed at a random operation,
   *days* half of them are of another batch.
 * **met it**: the others had ended before; they do not count. By the step that the documents name right after it: *begin* not held yet, *held*, *staging*, *exchange* announced, *landing* committed, *end* landed. Of enospc and lost, the step that a kill at the
   same operation hit.

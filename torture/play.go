@@ -117,11 +117,11 @@ func (p *play) run(what string, exits []int, args ...string) (*process, error) {
 func (p *play) ended(q *process, what string, exits ...int) {
 	exit := q.exit()
 	for _, e := range exits {
-		if e == exit && (exit == 0 || exit > 128 || q.err.Len() > 0) && !crashed(q) {
+		if e == exit && (exit == 0 || exit > 128 || q.err.Len() > 0) && !q.crashed() {
 			return
 		}
 	}
-	p.wrong("%s: exit %d, want one of %v: %s", what, exit, exits, q.said())
+	p.wrong("%s: exit %d, want one of %v, hung %t: %s", what, exit, exits, q.hung.Load(), q.said())
 }
 
 // act lets the fault happen, and does what follows it.
@@ -209,6 +209,10 @@ func (p *play) goOn() error {
 	switch p.then {
 	case rerun:
 		return p.again("the rerun", runArgs(today, "--rerun"), 0)
+	case recovery:
+		if err := p.recover(); err != nil {
+			return err
+		}
 	case other:
 		// The other batch finds data where only the first to come writes.
 		if _, err := p.run("the other batch", p.exits(0), runArgs(tomorrow)...); err != nil {
@@ -217,6 +221,28 @@ func (p *play) goOn() error {
 		p.verdict.add(p.judge.whole(p.now)) // whatever was committed has landed now
 	}
 	return p.again("the takeover", p.model.args(), 0, 1)
+}
+
+// recover has the program finish or drop what dead runs left. It leaves nothing of them.
+func (p *play) recover() error {
+	q, err := start(p.program, p.dir, nil, "recover", "-c", "pipeline.yaml")
+	if err != nil {
+		return err
+	}
+	exits := []int{0}
+	if named := strings.Count(q.said(), "ubunye: "); named == strings.Count(q.said(), "ubunye: "+filepath.Join(p.dir, strayStaging)) {
+		exits = append(exits, 1) // it names what it did not remove, and that is right
+	}
+	p.ended(q, "recover", exits...)
+	if err := p.look("look"); err != nil {
+		return err
+	}
+	p.verdict.add(p.judge.whole(p.now))
+	wrong, _ := p.model.left(p.dir, p.docs, "")
+	for _, text := range wrong {
+		p.wrong("after recover: %s", text)
+	}
+	return nil
 }
 
 // again runs the batch again. A rerun of files that are added reads a corrected input: what it puts in place of rows that are
@@ -247,6 +273,7 @@ func (p *play) pause() error {
 	if err != nil {
 		return err
 	}
+	defer q.cmd.Process.Kill() // if an error leaves it stopped
 	if p.struck = q.stopped(); !p.struck {
 		p.ended(q, "a run that was never stopped", 0)
 		if p.at <= p.model.operations {
@@ -274,6 +301,11 @@ func (p *play) pause() error {
 	if err := p.again("the run that takes over", p.model.args(), exits...); err != nil {
 		return err
 	}
+	return p.wake(q, held)
+}
+
+// wake has the paused run go on. If it had held the batch it makes nothing visible, and says that it lost it.
+func (p *play) wake(q *process, held bool) error {
 	before, err := digests(filepath.Join(p.dir, "lake"))
 	if err != nil {
 		return err
@@ -287,6 +319,9 @@ func (p *play) pause() error {
 	}
 	p.ended(q, "woken after it was taken over", 5)
 	after, err := digests(filepath.Join(p.dir, "lake"))
+	if err != nil {
+		return err
+	}
 	for name, digest := range after {
 		if before[name] != digest {
 			p.wrong("the woken run made a file visible, or changed it: %s", name)
@@ -294,9 +329,6 @@ func (p *play) pause() error {
 	}
 	if len(after) != len(before) {
 		p.wrong("%d files after the first run was woken, %d before", len(after), len(before))
-	}
-	if err != nil {
-		return err
 	}
 	return p.look("look")
 }
@@ -331,6 +363,11 @@ func (p *play) finish() error {
 	for _, text := range wrong {
 		p.wrong("%s", text)
 	}
-	p.stray = stray
+	if p.stray = stray; stray && p.recovers {
+		if err := p.watch.begin(p.dir, p.model.writer); err != nil {
+			return err
+		}
+		return p.recover() // it is what removes such a folder
+	}
 	return nil
 }

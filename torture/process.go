@@ -8,7 +8,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,6 +26,7 @@ type process struct {
 	out, err bytes.Buffer
 	done     chan struct{}
 	watchdog *time.Timer
+	hung     atomic.Bool // it took too long and was killed
 }
 
 // start starts the program in a folder.
@@ -34,7 +37,7 @@ func start(program, dir string, env []string, args ...string) (*process, error) 
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	p.watchdog = time.AfterFunc(tooLong, func() { p.cmd.Process.Kill() })
+	p.watchdog = time.AfterFunc(tooLong, func() { p.hung.Store(true); p.cmd.Process.Kill() })
 	go func() { p.cmd.Wait(); p.watchdog.Stop(); close(p.done) }()
 	return p, nil
 }
@@ -47,6 +50,9 @@ func (p *process) exit() int {
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
+
+// crashed tells whether it died of a fault of its own, or never ended.
+func (p *process) crashed() bool { return blackbox.Crashed(p.said()) || p.hung.Load() }
 
 // said is what it said on stderr, on one line.
 func (p *process) said() string {
@@ -107,6 +113,11 @@ func (w *watcher) ask(request map[string]string, answer any) error {
 		return fmt.Errorf("the foreign reader: %w", err)
 	}
 	return json.Unmarshal(line, answer)
+}
+
+// begin has the reader look at the output of a folder from now on.
+func (w *watcher) begin(dir, writer string) error {
+	return w.ask(map[string]string{"do": "watch", "kind": writer, "path": filepath.Join(dir, "lake/orders"), "ledger": filepath.Join(dir, ".ubunye")}, &struct{}{})
 }
 
 // rows reads a CSV file.

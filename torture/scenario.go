@@ -36,6 +36,7 @@ const (
 	takeover = "takeover" // the batch is started again
 	rerun    = "rerun"    // with --rerun
 	other    = "other"    // another batch of the pipeline is started first
+	recovery = "recover"  // "ubunye recover" first
 	fresh    = "fresh"    // of pair and crowd: nothing had run before them
 	dead     = "dead"     // of pair and crowd: a run of the batch had died at a random operation before them
 	days     = "days"     // of pair and crowd: half of them are of another batch
@@ -43,8 +44,8 @@ const (
 
 // thens are the ways on after each fault.
 var thens = map[string][]string{
-	kill: {takeover, rerun, other}, stop: {takeover}, noRoom: {takeover}, lost: {takeover},
-	sigkill: {takeover, rerun, other}, pair: {fresh, dead, days}, crowd: {fresh, dead, days},
+	kill: {takeover, rerun, other, recovery}, stop: {takeover}, noRoom: {takeover}, lost: {takeover},
+	sigkill: {takeover, rerun, other, recovery}, pair: {fresh, dead, days}, crowd: {fresh, dead, days},
 }
 
 // scenario is one thing that is done and judged. Its text, with the seed, is all that it depends on.
@@ -100,6 +101,7 @@ type counts struct {
 	pairs, crowds   int
 	writer, mode, f string // only these, if not empty
 	then            string // and only what is followed by this
+	without         string // the way on that the program does not have yet
 }
 
 // plan lists the scenarios. operations counts those of a run of each target; draw gives numbers below n.
@@ -109,12 +111,12 @@ func (c counts) plan(operations map[target]int, draw func(n int) int) (all []sce
 			n := operations[t] + 1
 			if c.points > 0 {
 				for range c.points {
-					then := thens[fault][draw(len(thens[fault]))]
-					all = append(all, scenario{t.writer, t.mode, fault, 1 + draw(n), then})
+					then := c.ways(fault)
+					all = append(all, scenario{t.writer, t.mode, fault, 1 + draw(n), then[draw(len(then))]})
 				}
 				continue
 			}
-			for _, then := range thens[fault] {
+			for _, then := range c.ways(fault) {
 				for at := 1 + draw(c.every); at <= n; at += c.every {
 					all = append(all, scenario{t.writer, t.mode, fault, at, then})
 				}
@@ -122,7 +124,7 @@ func (c counts) plan(operations map[target]int, draw func(n int) int) (all []sce
 		}
 	}
 	for fault, n := range map[string]int{sigkill: c.kills, pair: c.pairs, crowd: c.crowds} {
-		all = append(all, spread(fault, n)...)
+		all = append(all, spread(fault, n, c.ways(fault))...)
 	}
 	all = slices.DeleteFunc(all, func(s scenario) bool {
 		return c.writer != "" && s.writer != c.writer || c.mode != "" && s.mode != c.mode || c.f != "" && s.fault != c.f || c.then != "" && s.then != c.then
@@ -131,12 +133,17 @@ func (c counts) plan(operations map[target]int, draw func(n int) int) (all []sce
 	return all
 }
 
+// ways are the ways on after a fault that the program has.
+func (c counts) ways(fault string) []string {
+	return slices.DeleteFunc(slices.Clone(thens[fault]), func(then string) bool { return then == c.without })
+}
+
 // spread gives n scenarios of a fault, over all targets and ways on in turn.
-func spread(fault string, n int) (all []scenario) {
+func spread(fault string, n int, ways []string) (all []scenario) {
 	each := targets()
 	for i := range n {
 		t := each[i%len(each)]
-		then := thens[fault][(i+i/len(each))%len(thens[fault])]
+		then := ways[(i+i/len(each))%len(ways)]
 		all = append(all, scenario{t.writer, t.mode, fault, i + 1, then})
 	}
 	return all

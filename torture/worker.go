@@ -11,10 +11,11 @@ import (
 
 // worker plays scenarios, one after the other, each in a copy of its model.
 type worker struct {
-	program string
-	work    string // its folder
-	watch   *watcher
-	made    int // copies
+	program  string
+	recovers bool   // the program has the verb recover
+	work     string // its folder
+	watch    *watcher
+	made     int // copies
 }
 
 // must runs the program, which has to end with this code.
@@ -41,8 +42,7 @@ func (b *worker) copy(m *model) (string, error) {
 
 // see has the reader begin to look at the output of a folder, and asks it.
 func (b *worker) see(dir, writer, do string) (s seen, err error) {
-	err = b.watch.ask(map[string]string{"do": "watch", "kind": writer, "path": filepath.Join(dir, "lake/orders"), "ledger": filepath.Join(dir, ".ubunye")}, &s)
-	if err == nil {
+	if err = b.watch.begin(dir, writer); err == nil {
 		err = b.watch.ask(map[string]string{"do": do}, &s)
 	}
 	return s, err

@@ -63,10 +63,12 @@ tasks:
 
 // strangers are files of nobody's, which nothing may touch.
 var strangers = map[string]string{
-	"lake/stranger/part-0.parquet": "not ours",
-	"lake/notes.txt":               "not ours",
-	".ubunye/staging/20200101T000000Z-00000000/strange/out/part-1.parquet.staged": "a staging folder that no document names",
+	"lake/stranger/part-0.parquet":                      "not ours",
+	"lake/notes.txt":                                    "not ours",
+	strayStaging + "/strange/out/part-1.parquet.staged": "a staging folder that no document names",
 }
+
+const strayStaging = ".ubunye/staging/20200101T000000Z-00000000"
 
 // model is a prepared folder of a target.
 type model struct {
