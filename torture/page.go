@@ -116,6 +116,11 @@ func (p page) text() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d | %s | %d | %d | %d | %d | %d | %s |\n", l.writer, l.mode, l.fault, l.then, l.scenarios, l.struck, strings.Join(hits, " | "),
 			l.lost, l.doubled, l.early, l.broken, l.looks, l.took.Round(100*time.Millisecond))
 	}
+	for _, r := range p.results {
+		if !r.clean() {
+			fmt.Fprintf(&b, "\n* WRONG `%s`: %s\n", r.scenario, r.verdict)
+		}
+	}
 	return b.String()
 }
 
