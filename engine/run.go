@@ -118,9 +118,19 @@ func (r *run) lease(ctx context.Context) error {
 	r.tellTakeovers()
 	if err != nil {
 		r.end(ctx, ledger.Refused)
-		return r.explain(told(ctx, err), "")
+		return r.beforeItBegan(r.explain(told(ctx, err), ""))
 	}
 	return nil
+}
+
+// beforeItBegan says of a start that was told to stop while it waited that nothing had happened yet.
+func (r *run) beforeItBegan(list problem.List) problem.List {
+	for _, p := range list {
+		if p.Code == problem.Interrupted || p.Code == problem.Terminated {
+			p.Data, p.Hint = untouched, "run it again"
+		}
+	}
+	return list
 }
 
 // waitsFor tells whether a refusal is one that the run was told to wait out.

@@ -23,10 +23,14 @@ type Damage struct {
 	Unclaimed []string  // data files, younger than the document that counts now, that no document claims: what was lost may have landed them
 }
 
+// ErrReadable says that a document is not damaged, so that nothing is to be set aside.
+var ErrReadable = store.ErrReadable
+
 // SetAside replaces the document of a batch, by its key, that is there and cannot be read: the one before it
 // counts again, with a higher epoch, so that whoever had saved the damaged one writes nothing more. It is for a
 // person to decide, since what the damaged one said is lost. It is refused with a *HeldError or *TargetHeldError
-// while a run lives that may hold the batch. Other errors are those of store.Store.SetAside.
+// while a run lives that may hold the batch. It is ErrReadable if the document is not
+// damaged; other errors are those of store.Store.SetAside.
 func (l *Ledger) SetAside(ctx context.Context, key string) (Damage, error) {
 	names, err := l.docs.List(ctx, "")
 	if err != nil {

@@ -94,6 +94,15 @@ func (l *Ledger) Status(ctx context.Context, pipeline string) (LedgerStatus, err
 	return st, nil
 }
 
+// Paths are the output folder that an entry is about, and its staging folder ("" if it has none), as found from here.
+func (l *Ledger) Paths(e Entry) (folder, staging string) {
+	folder, _ = l.find(e.Base)
+	if e.Staging != "" {
+		staging = l.stagingPath(folder, e.Staging)
+	}
+	return folder, staging
+}
+
 // loadName reads a document by the name of its folder.
 func (l *Ledger) loadName(ctx context.Context, name string) (*Document, store.Version, error) {
 	parts := strings.Split(name, "/")
