@@ -221,6 +221,13 @@ func TestFromKilledAtEveryOperation(t *testing.T) {
 		if got := len(p.rows("lake/orders")); got != n {
 			t.Fatalf("%s: %d orders, want %d", at, got, n)
 		}
+		// the killed day again: what was committed counts as done (R30), and is read by the task that was not reached
+		p.runDay("2026-01-01").must(t, 0)
+		if got := len(p.rows("lake/orders")); got != 3 {
+			t.Fatalf("%s: %d orders after the next start", at, got)
+		}
+		p.format = ""
+		same(t, at+": reports after the next start", p.rows("lake/report"), append(reports("2026-01-01"), reports("2026-01-02")...))
 	}
 	if between == 0 {
 		t.Fatal("no kill hit the time between the two commits")

@@ -225,22 +225,6 @@ func TestR11AnUnwritableLedgerIsRefused(t *testing.T) {
 	}
 }
 
-func TestR25AFailedFirstAppendLeavesTheFolderAsItWas(t *testing.T) {
-	p := newProject(t, twoOutputs)
-	p.write("in.csv", failsInStage)
-	p.write("lake/.keep", "")
-	before := p.files("lake")
-	p.run(twoArgs...).must(t, 4)
-	same(t, "lake", p.files("lake"), before)
-	p.write("in.csv", "id,name\n1,11\n")
-	p.run(twoArgs...).must(t, 0)
-	for _, output := range []string{"good", "bad"} {
-		if _, err := os.Stat(p.path("lake/" + output + "/_SUCCESS")); err != nil {
-			t.Fatal("no _SUCCESS after landing")
-		}
-	}
-}
-
 func TestR28AFailingRunDropsItsOwnStagingOnly(t *testing.T) {
 	p := newProject(t, twoOutputs)
 	p.write(".ubunye/staging/20200101T000000Z-00000000/strange/out/part-1.parquet.staged", "somebody's")

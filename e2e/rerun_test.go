@@ -52,65 +52,40 @@ func TestR03AfterARunTheNextCanStart(t *testing.T) {
 }
 
 func TestR40ASecondRunIsRefused(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			p := newSalesIn(t, format)
-			p.runDay("2026-01-01").must(t, 0)
-			before := p.files(".")
-			r := p.runDay("2026-01-01").must(t, 1).oneLine(t)
-			r.says(t, "would add the batch twice", "--rerun", "clean_orders", "dt=2026-01-01", "variable")
-			if r.stdout != "" {
-				t.Fatalf("a refused run printed a result: %s", r.stdout)
-			}
-			same(t, "files after a refusal", p.files("."), before)
-		})
+	p := newSales(t)
+	p.runDay("2026-01-01").must(t, 0)
+	before := p.files(".")
+	r := p.runDay("2026-01-01").must(t, 1).oneLine(t)
+	r.says(t, "would add the batch twice", "--rerun", "clean_orders", "dt=2026-01-01", "variable")
+	if r.stdout != "" {
+		t.Fatalf("a refused run printed a result: %s", r.stdout)
 	}
+	same(t, "files after a refusal", p.files("."), before)
 }
 
 func TestR41RerunReplaces(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			p := newSalesIn(t, format)
-			p.runDay("2026-01-01").must(t, 0)
-			p.runDay("2026-01-02").must(t, 0)
-			p.write("lake/orders/dt=2026-01-01/stranger.txt", "not ours")
-			stranger := "dt=2026-01-01/stranger.txt"
-			old := p.dataFiles("lake/orders")
-			for range 3 {
-				p.runDay("2026-01-01", "--rerun").must(t, 0)
-				now := p.dataFiles("lake/orders")
-				if len(now) != len(old) {
-					t.Fatalf("files %v, want %d", now, len(old))
-				}
-				for _, name := range now {
-					kept := name == stranger || strings.HasPrefix(name, "dt=2026-01-02/")
-					if kept != slices.Contains(old, name) {
-						t.Fatalf("%s: kept %v, want %v", name, !kept, kept)
-					}
-				}
-				old = now
+	p := newSales(t)
+	p.runDay("2026-01-01").must(t, 0)
+	p.runDay("2026-01-02").must(t, 0)
+	p.write("lake/orders/dt=2026-01-01/stranger.txt", "not ours")
+	stranger := "dt=2026-01-01/stranger.txt"
+	old := p.dataFiles("lake/orders")
+	for range 3 {
+		p.runDay("2026-01-01", "--rerun").must(t, 0)
+		now := p.dataFiles("lake/orders")
+		if len(now) != len(old) {
+			t.Fatalf("files %v, want %d", now, len(old))
+		}
+		for _, name := range now {
+			kept := name == stranger || strings.HasPrefix(name, "dt=2026-01-02/")
+			if kept != slices.Contains(old, name) {
+				t.Fatalf("%s: kept %v, want %v", name, !kept, kept)
 			}
-			os.Remove(p.path("lake/orders/" + stranger))
-			same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01", "2026-01-02"))
-		})
+		}
+		old = now
 	}
-}
-
-func TestR42AFailingRerunLeavesTheOldBatch(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			p := newProject(t, strings.ReplaceAll(twoOutputs, "format: parquet", "format: "+format))
-			p.format = format
-			p.write("in.csv", "id,name\n1,11\n")
-			p.run(twoArgs...).must(t, 0)
-			rows, files := p.rows("lake/good"), p.files("lake")
-			p.write("in.csv", failsInStage)
-			p.run(append(twoArgs, "--rerun")...).must(t, 4).says(t, "output bad", "one")
-			same(t, "rows", p.rows("lake/good"), rows)
-			same(t, "files", p.files("lake"), files)
-			p.run(twoArgs...).must(t, 1).says(t, "finished")
-		})
-	}
+	os.Remove(p.path("lake/orders/" + stranger))
+	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01", "2026-01-02"))
 }
 
 const unnamedPipeline = `name: log
@@ -185,27 +160,6 @@ tasks:
 var twoArgs = []string{"run", "-c", "pipeline.yaml", "--dt", "2026-01-01"}
 
 const failsInStage = "id,name\n1,one\n"
-
-func TestR49TheFirstOutputOfAFailedTaskIsNeverVisible(t *testing.T) {
-	for _, format := range formats {
-		t.Run(format, func(t *testing.T) {
-			p := newProject(t, strings.ReplaceAll(twoOutputs, "format: parquet", "format: "+format))
-			p.format = format
-			p.write("in.csv", failsInStage)
-			p.run(twoArgs...).must(t, 4).says(t, "task split, output bad")
-			if left := p.files("lake"); len(left) != 0 {
-				t.Fatalf("a failed task left %v", left)
-			}
-			if left := p.files(".ubunye/staging"); len(p.dataFiles(".ubunye/staging")) != 0 {
-				t.Fatalf("staging is left: %v", left)
-			}
-			p.write("in.csv", "id,name\n1,11\n")
-			p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 0)
-			same(t, "good", p.rows("lake/good"), []string{`{"id": "1"}`})
-			same(t, "bad", p.rows("lake/bad"), []string{`{"id": "1", "n": "11"}`})
-		})
-	}
-}
 
 // The command that a refusal names, pasted into a shell, works; also when the values need quotes.
 func TestR51TheHintCanBePasted(t *testing.T) {

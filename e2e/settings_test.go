@@ -169,3 +169,28 @@ func TestSpill(t *testing.T) {
 	p = newNumbers(t, "", "", "engine: {spill: in.csv/spill}\n", 3)
 	p.runNumbers().must(t, 4).says(t, "engine.spill", "in.csv")
 }
+
+// Rows that a killed run had spilled go with the next start of the ledger, of whatever pipeline; those of
+// another ledger's run stay.
+func TestSpillOfAKilledRun(t *testing.T) {
+	p := newNumbers(t, "", ", sort_by: [text]", "engine: {spill: spill, memory: 64MiB, threads: 1}\n", 3)
+	p.write("pipeline.yaml", strings.NewReplacer("from: raw", "from: big", "    outputs:",
+		"    transform: {big: 'SELECT i, hash(i)::VARCHAR || hash(i+1)::VARCHAR AS text FROM raw, range(300000) r(i)'}\n    outputs:").Replace(string(must(os.ReadFile(p.path("pipeline.yaml"))))))
+	p.write("next.yaml", strings.NewReplacer("name: numbers", "name: next", "path: lake", "path: other").Replace(fmt.Sprintf(numbers, "", "", "engine: {spill: spill}\n")))
+	p.run("run", "-c", "next.yaml").must(t, 0) // it makes the ledger
+	p.runEnv([]string{"UBUNYE_FAULT=kill:~/part-"}, "run", "-c", "pipeline.yaml").must(t, 137)
+	spilled := must(filepath.Glob(p.path("spill/ubunye-spill-*-t")))
+	if len(spilled) != 1 {
+		t.Fatalf("spilled: %q", spilled)
+	}
+	p.write("spill/ubunye-spill-0123456789ab-20260101T000000Z-01234567-t/rows", "of another ledger")
+	p.run("run", "-c", "next.yaml").must(t, 0)
+	same(t, "what is left of spilled rows", p.files("spill"), []string{"ubunye-spill-0123456789ab-20260101T000000Z-01234567-t/", "ubunye-spill-0123456789ab-20260101T000000Z-01234567-t/rows"})
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}

@@ -333,7 +333,7 @@ func TestBackfillReplacesAtOnceWhatIsApart(t *testing.T) {
 // Runs that go on at once share the memory that one may have.
 func TestRunsBesideEachOtherShareTheMemory(t *testing.T) {
 	e, _, o := dated(t, datedPipeline)
-	asked := &opened{}
+	asked := &opened{Engine: e.Compute}
 	e.Compute = asked
 	dt := "2026-01-01"
 	o.Dt, o.Beside, o.Tasks, o.Settings = &dt, 3, []string{"t"}, map[string]any{"engine.memory": "3GiB"}

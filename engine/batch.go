@@ -129,12 +129,18 @@ func (b *batch) commit(ctx context.Context) error {
 		return err
 	}
 	for _, r := range b.lease.Replaced() {
-		if r.Renames {
+		switch {
+		case r.Moved:
+			b.warn(fmt.Sprintf("task %s, output %s: the folder %s cannot itself be replaced (%s), so what is in it was moved name by name: for a moment readers could see a part of the old files, or of the new ones", b.task.Name, r.Output, r.Base, whyMoved))
+		case r.Renames:
 			b.warn(fmt.Sprintf("task %s, output %s: the file system of %s cannot exchange folders, so for a moment readers could find none there", b.task.Name, r.Output, r.Base))
 		}
 	}
 	return b.lease.Commit(ctx, c) // 9
 }
+
+// whyMoved says why a folder cannot be renamed.
+const whyMoved = "a disk is mounted there, or it lies in a lower layer of an overlay"
 
 // land does step 10: what is committed becomes visible.
 func (b *batch) land(ctx context.Context) error {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
@@ -27,10 +28,11 @@ type openedCompute struct {
 
 // openEarly begins to open what the first task needs, and returns at once. What fails is told when the task starts.
 func (r *run) openEarly(ctx context.Context) *early {
-	if len(r.plan.Tasks) == 0 {
+	first := slices.IndexFunc(r.plan.Tasks, func(t plan.Task) bool { return r.completed[t.Name] == nil })
+	if first < 0 {
 		return nil
 	}
-	t := r.plan.Tasks[0]
+	t := r.plan.Tasks[first]
 	e := &early{task: t.Name, writers: map[string]*writer.Session{}, session: make(chan openedCompute, 1)}
 	for _, target := range t.Targets {
 		if s, err := r.prepareWriter(ctx, target); err == nil {

@@ -120,7 +120,11 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 		return &problem.Problem{Code: problem.OutputUnwritable, Output: output.Output, Pos: r.outputPos(task, output.Output), Message: unwritableText(output), Data: nothing,
 			Hint: orMakeRoom(err, unwritableHint(output.Err))}
 	case errors.As(err, &replace):
-		return &problem.Problem{Code: problem.OutputUnwritable, Output: replace.Output, Pos: r.outputPos(task, replace.Output), Message: replace.Error(), Data: nothing,
+		data := nothing
+		if replace.Moved {
+			data = "what had been moved was put back; if a warning says that it could not be, every start of the pipeline tries again"
+		}
+		return &problem.Problem{Code: problem.OutputUnwritable, Output: replace.Output, Pos: r.outputPos(task, replace.Output), Message: replace.Error(), Data: data,
 			Hint: orMakeRoom(err, "what was staged is dropped; remove the cause and run again")}
 	case errors.As(err, &lost):
 		return &problem.Problem{Code: problem.RunLeaseLost, Task: lost.Batch.Task, Message: "the lease was lost: " + lost.Error(),

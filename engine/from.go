@@ -12,18 +12,15 @@ import (
 	"github.com/ubunye-io/ubunye/engine/problem"
 )
 
-// from is an input that reads what another task wrote: exactly the files that its commit of this run claims, with the columns
+// askedFrom is an input that reads what another task wrote: exactly the files that its commit of this run claims, with the columns
 // of the relation that was written. The folder is not listed; what else is in it is other batches'.
-func (b *batch) from(ctx context.Context, in config.Input) (compute.Input, error) {
-	if err := b.stillThisRuns(ctx, in); err != nil {
-		return compute.Input{}, err
-	}
-	_, target := b.plan.Source(in)
-	written := b.sources[in.From.Task].Outputs[in.From.Output]
-	asked := compute.Input{Name: in.Name, Format: target.Format, Options: target.Options, Path: b.ledger.Folder(written),
+func (r *run) askedFrom(in config.Input, source *ledger.Finished) compute.Input {
+	_, target := r.plan.Source(in)
+	written := source.Outputs[in.From.Output]
+	asked := compute.Input{Name: in.Name, Format: target.Format, Options: target.Options, Path: r.ledger.Folder(written),
 		Files: append([]string{}, written.Claims...), Encoded: true}
 	asked.Columns = computeColumns(written.Columns)
-	return asked, nil
+	return asked
 }
 
 // stillFinished looks, when all is staged, whether what was read is still what its task committed last.

@@ -80,6 +80,8 @@ const (
 	WouldRun     Verdict = "run"     // It would run.
 	WouldReplace Verdict = "replace" // It would replace what is there.
 	WouldRefuse  Verdict = "refuse"  // It would be refused.
+
+	WouldComplete Verdict = "complete" // It would count as done: a dead run had committed it.
 )
 
 // Plan tells what Run would do now with the same options. It changes nothing.
@@ -93,7 +95,10 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 	}
 	r.sayWarnings()
 	var tasks []PlannedTask
-	for i, t := range r.plan.Tasks {
+	if problems := r.complete(ctx, false); problems != nil {
+		return nil, problems
+	}
+	for _, t := range r.plan.Tasks {
 		view, err := r.ledger.Look(ctx, ledgerBatch(t.Batch))
 		if err != nil {
 			return nil, r.explain(err, t.Name)
@@ -112,7 +117,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			}
 			task.Outputs = append(task.Outputs, out)
 		}
-		r.judge(ctx, &task, r.requests()[i], view)
+		r.judge(ctx, &task, r.request(t), view)
 		tasks = append(tasks, task)
 	}
 	return tasks, nil
@@ -152,7 +157,13 @@ func (r *run) foresee(out *PlannedOutput, t plan.Target, b plan.Batch) error {
 		return nil
 	}
 	out.Replaces = &Replaces{Files: files, Partitions: folders}
-	if r.ledger.StagesBeside(t.Path) {
+	mounted := ledger.IsMountPoint(t.Path)
+	switch {
+	case mounted && t.Mode == modeOverwrite:
+		out.Will += "; a disk is mounted there, so what is in the folder is moved name by name, and for a moment readers can see a part of the old files, or of the new ones"
+	case mounted:
+		out.Will += "; a disk is mounted there, so it is staged in the folder, where readers of ** see its files for a moment"
+	case r.ledger.StagesBeside(t.Path):
 		out.Will += "; the ledger is on another disk, so it is staged beside the folder, where readers of ** above it see its files for a moment"
 	}
 	return nil
@@ -164,7 +175,11 @@ func (r *run) judge(ctx context.Context, task *PlannedTask, request ledger.Reque
 		task.Verdict, task.Reason = WouldRun, "the ledger is switched off: nothing is refused"
 		return
 	}
-	err := r.ledger.Refusal(ctx, request)
+	if f := r.completed[task.Task]; f != nil {
+		task.Verdict, task.Reason = WouldComplete, completedText(f)
+		return
+	}
+	err := orLeft(r.ledger.Refusal(ctx, request), request.Batch, view.Stuck)
 	dead := ""
 	if h := view.Held; err == nil && h != nil {
 		dead, err = r.foreseeHolder(h)

@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -110,18 +112,33 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 	for _, o := range e.Finished.Outputs {
 		rows, files = rows+o.Rows, files+o.Files
 	}
-	for name, o := range e.Finished.Outputs {
-		if o.Class == ledger.Replaces {
-			return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task, Output: name,
-				Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s), which replaced what was in the folder; an append would add the batch a second time",
-					ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run),
-				Data: untouched,
-				Hint: "what an overwrite wrote cannot be taken back: " + r.command("--rerun") + " would leave its rows and add these to them; to replace them, run with the mode that wrote them"}
-		}
+	if name := r.cannotTakeBack(e); name != "" {
+		return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task, Output: name,
+			Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s), which replaced what was in the folder; an append would add the batch a second time",
+				ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run),
+			Data: untouched,
+			Hint: "what an overwrite wrote cannot be taken back: " + r.command("--rerun") + " would leave its rows and add these to them; to replace them, run with the mode that wrote them"}
 	}
 	return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task,
 		Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s: %s in %s); running it again would add the batch twice",
 			ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run, report.Count(rows, "row"), report.Count(files, "file")),
 		Data: untouched,
 		Hint: "to replace it: " + r.command("--rerun") + r.thenReaders(e.Batch.Task) + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
+}
+
+// cannotTakeBack names an output that replaced its folder when the batch finished, and that does so no more: a rerun
+// would leave those rows (R45). Empty: there is none, and a rerun replaces the batch.
+func (r *run) cannotTakeBack(e *ledger.FinishedError) string {
+	replaces := map[string]bool{}
+	for _, t := range r.plan.Tasks {
+		for _, o := range t.Targets {
+			replaces[o.Name] = replaces[o.Name] || t.Name == e.Batch.Task && o.Class == string(ledger.Replaces)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Finished.Outputs)) {
+		if e.Finished.Outputs[name].Class == ledger.Replaces && !replaces[name] {
+			return name
+		}
+	}
+	return ""
 }

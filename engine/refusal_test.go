@@ -35,3 +35,18 @@ func TestR12_ARefusalAfterWaiting(t *testing.T) {
 		}
 	}
 }
+
+// R40, R45: what keeps a rerun from replacing a finished batch is an output that replaced its folder and now appends,
+// not one that replaces it again beside another that appends.
+func TestR45_OnlyAnOutputThatAppendsNowCannotBeTakenBack(t *testing.T) {
+	finished := &ledger.FinishedError{Batch: ledger.Batch{Task: "load"}, Finished: ledger.Finished{Run: "20260101T000000Z-00000000",
+		Outputs: map[string]ledger.FinishedOutput{"good": {Class: ledger.Replaces, Rows: 2, Files: 2}, "bad": {Class: ledger.Claims, Rows: 1, Files: 1}}}}
+	for class, want := range map[ledger.Class]string{ledger.Replaces: "", ledger.Claims: "good"} {
+		r := &run{config: &config.Pipeline{}, plan: &plan.Plan{Tasks: []plan.Task{{Task: config.Task{Name: "load"}, Targets: []plan.Target{
+			{Output: config.Output{Name: "good"}, Class: string(class)}, {Output: config.Output{Name: "bad"}, Class: string(ledger.Claims)}}}}}}
+		p := r.explain(finished, "")[0]
+		if p.Code != problem.BatchFinished || p.Output != want || strings.Contains(p.Hint, "cannot be taken back") != (want != "") {
+			t.Errorf("the output is %s now: %+v", class, p)
+		}
+	}
+}

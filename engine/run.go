@@ -26,8 +26,12 @@ type run struct {
 	host    *writer.Host
 	ledger  *ledger.Ledger
 	record  *ledger.Run
-	leases  []*ledger.Lease // in the order of plan.Tasks
+	leases  []*ledger.Lease          // in the order of plan.Tasks
+	stuck   map[string][]ledger.Left // what is left of the run's own batches and cannot be finished, by batch
 	early   *early
+	scratch string // name of what the run keeps outside its ledger; "": there was no ledger yet
+
+	completed map[string]*ledger.Finished // by task: committed by a run that died before it could say so
 }
 
 // Run does one start of the program: it holds the batches of all its tasks, or none, and then runs the
@@ -45,9 +49,18 @@ func (e *Engine) Run(ctx context.Context, o Options) error {
 	if err := r.lease(ctx); err != nil {
 		return err
 	}
+	if len(r.completed) == len(r.plan.Tasks) {
+		r.tellCompleted()
+		r.haveTold(ctx)
+		return nil
+	}
 	r.emit(report.Event{Kind: report.RunStarted, Pipeline: r.config.Name})
 	r.sayWarnings()
+	r.tellCompleted()
 	problems := r.tasks()
+	if len(problems) == 0 {
+		r.haveTold(ctx)
+	}
 	r.end(ctx, ended(problems))
 	if r.options.LeaseOff {
 		r.forgetLedger(problems)
@@ -92,9 +105,15 @@ func (r *run) lease(ctx context.Context) error {
 	if err := r.finishCommitted(ctx); err != nil {
 		return err
 	}
+	if problems := r.complete(ctx, true); problems != nil {
+		return problems
+	}
+	if len(r.completed) == len(r.plan.Tasks) {
+		return nil
+	}
 	requests := r.requests()
 	for _, q := range requests {
-		if err := r.ledger.Refusal(ctx, q); err != nil && !r.waitsFor(err) {
+		if err := orLeft(r.ledger.Refusal(ctx, q), q.Batch, r.stuck[q.Batch.Name()]); err != nil && !r.waitsFor(err) {
 			return r.explain(told(ctx, err), q.Batch.Task)
 		}
 	}
@@ -108,19 +127,38 @@ func (r *run) lease(ctx context.Context) error {
 	if err := r.ledger.TargetRefusal(ctx, r.targets()); err != nil && !r.waitsFor(err) {
 		return r.explain(told(ctx, err), "")
 	}
+	info := r.info()
+	info.ID = r.ledger.NewRunID()
+	r.scratch = r.ledger.ScratchName(info.ID)
 	r.early = r.openEarly(ctx)
-	record, err := r.ledger.Begin(ctx, r.info())
+	record, err := r.ledger.Begin(ctx, info)
 	if err != nil {
 		return r.explain(told(ctx, err), "")
 	}
 	r.record = record
-	r.leases, err = record.Acquire(ctx, requests)
+	leases, err := record.Acquire(ctx, requests)
+	for _, t := range r.plan.Tasks {
+		var lease *ledger.Lease // of a task that is done there is none
+		if r.completed[t.Name] == nil && err == nil {
+			lease, leases = leases[0], leases[1:]
+		}
+		r.leases = append(r.leases, lease)
+	}
 	r.tellTakeovers()
 	if err != nil {
 		r.end(ctx, ledger.Refused)
 		return r.beforeItBegan(r.explain(told(ctx, err), ""))
 	}
+	r.collectSpill()
 	return nil
+}
+
+// orLeft is the refusal of a finished batch; but where what it committed has not all landed, that is what is told.
+func orLeft(refusal error, b ledger.Batch, left []ledger.Left) error {
+	if len(left) > 0 && errors.As(refusal, new(*ledger.FinishedError)) {
+		return &ledger.LeftError{Batch: b, Left: left}
+	}
+	return refusal
 }
 
 // beforeItBegan says of a start that was told to stop while it waited that nothing had happened yet.
@@ -188,9 +226,13 @@ func (r *run) finishCommitted(ctx context.Context) error {
 				ledgerBatchText(d.Batch), d.Batch.Task, d.Missing, d.Run))
 		}
 	}
+	r.stuck = map[string][]ledger.Left{}
 	for _, l := range left {
-		if r.ours(l.Batch) {
-			continue // the start is refused for it, and says so
+		if r.ours(l.Batch) { // the start is refused for it, and says so
+			if l.Entry.Do != "" {
+				r.stuck[l.Batch.Name()] = append(r.stuck[l.Batch.Name()], l)
+			}
+			continue
 		}
 		r.warn("earlier work cannot be finished now, and is tried again by every start: " + l.String())
 	}
@@ -243,17 +285,22 @@ const (
 	modeIgnore     = "ignore"
 )
 
-// requests are what the run asks of the ledger, a batch a task.
-func (r *run) requests() []ledger.Request {
-	requests := make([]ledger.Request, len(r.plan.Tasks))
-	for i, t := range r.plan.Tasks {
-		q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway}
-		for _, o := range t.Targets {
-			q.Appends = q.Appends || o.Mode == modeAppend
+// requests are what the run asks of the ledger: the batch of each task that is not done.
+func (r *run) requests() (requests []ledger.Request) {
+	for _, t := range r.plan.Tasks {
+		if r.completed[t.Name] == nil {
+			requests = append(requests, r.request(t))
 		}
-		requests[i] = q
 	}
 	return requests
+}
+
+func (r *run) request(t plan.Task) ledger.Request {
+	q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway}
+	for _, o := range t.Targets {
+		q.Appends = q.Appends || o.Mode == modeAppend
+	}
+	return q
 }
 
 func ledgerBatch(b plan.Batch) ledger.Batch {

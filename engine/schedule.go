@@ -35,6 +35,9 @@ type outcome struct {
 func (r *run) tasks() problem.List {
 	ctx := r.record.Context()
 	s := &schedule{run: r, ended: map[string]*outcome{}, started: map[string]bool{}, done: make(chan *outcome)}
+	for task, commit := range r.completed {
+		s.ended[task], s.started[task] = &outcome{task: task, commit: commit}, true
+	}
 	for {
 		s.start(ctx)
 		if s.running == 0 {

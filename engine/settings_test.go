@@ -20,7 +20,10 @@ type nobody struct{}
 func (nobody) Report(report.Event) {}
 
 // opened is a compute engine that cannot open, and keeps how it was asked to.
-type opened struct{ with []compute.Settings }
+type opened struct {
+	compute.Engine
+	with []compute.Settings
+}
 
 var errOpened = errors.New("asked to open")
 

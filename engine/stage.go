@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -143,13 +145,23 @@ func (b *batch) read(ctx context.Context) error {
 // input is what the compute engine is asked to read.
 func (b *batch) input(ctx context.Context, in config.Input) (compute.Input, error) {
 	if in.From != nil {
-		return b.from(ctx, in)
+		if err := b.stillThisRuns(ctx, in); err != nil {
+			return compute.Input{}, err
+		}
+	}
+	return b.asked(in, b.sources), nil
+}
+
+// asked is what the compute engine is asked to read. sources are the commits, by task, that from reads.
+func (r *run) asked(in config.Input, sources map[string]*ledger.Finished) compute.Input {
+	if in.From != nil {
+		return r.askedFrom(in, sources[in.From.Task])
 	}
 	columns := make([]compute.Column, len(in.Columns))
 	for i, c := range in.Columns {
 		columns[i] = compute.Column{Name: c.Name, Type: c.Type}
 	}
-	return compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options}, nil
+	return compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options}
 }
 
 // lookForRows does what the pipeline says of an input without rows.
@@ -283,14 +295,33 @@ func (r *run) variables() []compute.Variable {
 }
 
 // spillFolder is where the compute engine puts what does not fit in memory; it makes the folder when it needs it.
-// The name holds a random id: a process id is used again, and by other machines or containers that may share
-// the disk, and two engines in one folder would overwrite each other's rows.
+// The name holds the run's id, or a random one where there is no ledger yet: a process id is used again, and by
+// other machines or containers that may share the disk, and two engines in one folder would overwrite each other's rows.
 func (r *run) spillFolder(name string) string {
-	dir := r.config.Engine.Spill
-	if dir == "" {
-		dir = os.TempDir()
+	return filepath.Join(r.spillRoot(), spillPrefix+cmp.Or(r.scratch, uuid.NewString())+"-"+name)
+}
+
+const spillPrefix = "ubunye-spill-"
+
+func (r *run) spillRoot() string {
+	if dir := r.config.Engine.Spill; dir != "" {
+		return dir
 	}
-	return filepath.Join(dir, "ubunye-spill-"+uuid.NewString()+"-"+name)
+	return os.TempDir()
+}
+
+// collectSpill removes what killed runs of this ledger had spilled. It is nobody's data, so what cannot be
+// removed is no error.
+func (r *run) collectSpill() {
+	entries, err := os.ReadDir(r.spillRoot())
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if name, is := strings.CutPrefix(e.Name(), spillPrefix); is && e.IsDir() && r.record.Ended(name) {
+			fsops.New(nil).RemoveAll(filepath.Join(r.spillRoot(), e.Name()))
+		}
+	}
 }
 
 // makeSpill makes the folder that the pipeline names for spilled rows; the compute engine makes one below it.

@@ -78,8 +78,13 @@ func (f *waitFlag) add(cmd *cobra.Command) {
 }
 
 // String, Set and Type uphold pflag.Value.
-func (f *waitFlag) String() string { return f.value.String() }
-func (f *waitFlag) Type() string   { return "duration" }
+func (f *waitFlag) String() string {
+	if f.value == 0 {
+		return "" // the help names no default
+	}
+	return f.value.String()
+}
+func (f *waitFlag) Type() string { return "duration" }
 func (f *waitFlag) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {

@@ -13,6 +13,8 @@ import (
 
 // Engine opens sessions.
 type Engine interface {
+	// Files lists what Session.Input would read now, in the same order, and opens none of it. The error is of the same kinds.
+	Files(ctx context.Context, in Input) ([]File, error)
 	// Open starts a session for one task. Opening reads no data.
 	Open(ctx context.Context, s Settings) (Session, error)
 }

@@ -140,7 +140,8 @@ func outputField() *Field {
 			Doc: "append: the rows are added, once a batch. overwrite: they replace the folder, in one step. " +
 				"overwrite_partitions: they replace, each in one step, the partitions that they have, and the slice whose partition_by columns have the names of variables of the batch. " +
 				"error_if_exists, ignore: where there is data, the task fails, or writes nothing and says so. " +
-				"A folder that replaces one is staged in the ledger or, if that is on another disk, beside the output: a reader of ** above that place sees its files twice while the two are swapped."},
+				"A folder that replaces one is staged in the ledger or, if that is on another disk, beside the output: a reader of ** above that place sees its files twice while the two are swapped. " +
+				"Where a disk is mounted at the folder it is staged in it, and overwrite moves what is in it name by name, which readers can see."},
 		{Name: "partition_by", Kind: List, Elem: &Field{Kind: Text}, Example: "[dt]",
 			Doc: "Columns that become key=value folders and leave the files."},
 		{Name: "sort_by", Kind: List, Elem: &Field{Kind: SQL}, Example: "[id, amount DESC]", Doc: "The order of the rows in a file."},

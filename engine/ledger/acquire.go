@@ -41,6 +41,7 @@ func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error)
 	})
 	leases, err := r.patiently(ctx, func() ([]*Lease, error) { return r.tryAcquire(ctx, requests, order) })
 	if err == nil {
+		r.collect()
 		r.cleanUp(ctx, certain)
 	}
 	return leases, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -34,7 +35,7 @@ func (r *Run) cleanUp(ctx context.Context, of whom) (left []Left) {
 		j := x.life(o)
 		if j.gone || of == dead && j.dead {
 			for _, b := range o.Batches {
-				if _, err := r.clear(ctx, b, o.Run); err != nil {
+				if _, err := r.clear(ctx, b, o.Run); err != nil && !errors.Is(err, errNotHeld) {
 					left = append(left, Left{Batch: b, Path: pathOf(err, b.Name()), Err: err})
 				}
 			}

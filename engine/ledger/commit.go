@@ -75,14 +75,14 @@ func (s *Lease) seal(ctx context.Context, c Commit) error {
 	}
 	var all []names
 	for _, name := range sortedKeys(s.prepared) {
-		suffix := stagedSuffix
+		suffix, claims := stagedSuffix, c.Outputs[name].Claims
 		if s.prepared[name].Class == Replaces {
 			if err := s.furnish(name, c.Outputs[name]); err != nil {
 				return err
 			}
-			suffix = ""
+			suffix, claims = "", s.prepared[name].stagedNames()
 		}
-		all = append(all, s.staged(s.prepared[name], c.Outputs[name].Claims, suffix))
+		all = append(all, s.staged(s.prepared[name], claims, suffix))
 	}
 	if err := s.ledger.durable(stagedFirst, s.ledger.cfg.Fast, all...); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 		}
 		e := Entry{Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target, Staging: p.Staging, Success: p.Success, Fast: s.ledger.cfg.Fast}
 		if p.Class == Replaces {
-			e.Do, e.Committed, e.Marker, e.Parts, e.Renames = Drop, true, p.Marker, p.Parts, p.Renames
-			e.Success = p.Success && p.parts && len(p.Parts) > 0 // else it came with the folder
+			e.Do, e.Committed, e.Marker, e.Parts, e.Renames, e.Moved = Drop, true, p.Marker, p.Parts, p.Renames, p.Moved
+			e.Success = p.Success && (p.Moved != nil || p.parts && len(p.Parts) > 0) // else it came with the folder
 		} else {
 			e.Names = claims
 		}

@@ -52,7 +52,7 @@
 // # Replacing folders
 //
 // The new folder is staged whole: below staging/ in the ledger or, where nothing can be moved from there,
-// in .<12 hex>.ubunye/ beside the output, never in it. It gets the owner, mode, access lists and label of
+// in .<12 hex>.ubunye/ beside the output; in it, as _ubunye-<12 hex>/, only if a disk is mounted there. It gets the owner, mode, access lists and label of
 // the old one before anything is made in it; then files under their final names, the target file, and a
 // marker, which has a name of its own for each output of each run. One exchange puts it in place, and the
 // old data where it was staged.
@@ -64,6 +64,27 @@
 //	(two renames:) after them          new            old/                       removes it; as above
 //	after its commit                   new            new/ or old/ is old data   removes it
 //	and a power cut undid the exchange old            new/ with the marker       leaves it, and says so
+//
+// A folder that cannot itself be renamed (a disk is mounted there: EBUSY; it lies in a lower layer of an
+// overlay: EXDEV) stays, and what is in it is moved, name by name, by a list that is saved before the first
+// one. Readers can see a part of the old entries or of the new ones meanwhile. What others put there
+// after the list was saved is put on it, by another save, and goes too, until nothing is left; then the new
+// entries come; when all names are durable the marker does, which is the moment. _SUCCESS goes first, and
+// comes after the commit. Not moved are _ubunye-target, staging folders, lost+found and hidden names.
+//
+//	a run dies or is paused            the output     below its staging          whoever grabs the staging
+//	before its first move              old            new/ with the marker       removes it
+//	between two moves                  part of either old/, new/ with the marker takes the new entries out and puts the
+//	                                                                             old ones back, by the list
+//	after the marker was moved         new            old/                       removes it; the output is kept, and named
+//	after its commit                   new            old/                       removes it
+//	and a power cut undid the moves    part of either new/ with the marker       leaves it, and says so
+//	and the marker is in both, or in neither                                     leaves it, and says so
+//
+// So here, and only here, something is taken back that readers may have seen: never a whole result. Moves
+// back go by name and never replace, and what is left is removed under a third name, <staging>.gone: a
+// process that comes late finds neither the place to put something nor anything to put back. A
+// stranger's entry in the way of an old one stays, and so does the list, until somebody makes room.
 //
 // The grab is a rename of the staging folder to <staging>.drop: exchanges go by name, so an owner that wakes
 // up later makes none. The verdict is looked for in the output, by the marker, because what was grabbed
@@ -78,7 +99,8 @@
 //	I2  every change of a document is one compare-and-swap; a run that loses one      Lease.save, Lease.lost
 //	    writes nothing more, and exchanges nothing
 //	I3  what became visible is never taken back, except by a committed rerun: old     Ledger.carry, Replace,
-//	    files go after the new ones are there, and no exchange is undone              work.lookInside
+//	    files go after the new ones are there, and no exchange is undone; a part of   work.lookInside
+//	    a result, where entries are moved, is no result
 //	I4  a batch is committed exactly when its document says so; whether a folder was  Commit, work.lookInside
 //	    replaced before that is told by its marker, never guessed
 //	I5  what is found in staging counts, not what a writer reports                    Lease.Staged, Commit
@@ -108,11 +130,16 @@
 //	                                        that replaces folders new/, and perhaps old/
 //	tmp/                                    files that have no name of their own yet
 //
+// Three things that a killed run leaves are named by no document and are nobody's data: the probe by which
+// it tried a file system, a file in tmp/, and what was spilled beside memory. Every run that holds its batches removes them: a
+// probe, whose name its record gives, when that run has certainly ended; a file in tmp/ when it is older
+// than the timeout by the disk's clock; spilled rows, whose folder names ledger and run, when the run has ended.
+// A staging folder that no document names is not among them: status names it.
+//
 // # Not yet
 //
-// Tables and databases (what a newer program staged for one is kept, as pending), outputs that cannot be renamed
-// because a disk is mounted there, and incremental ranges. The document has their fields, and what other programs
-// put there survives.
+// Tables and databases (what a newer program staged for one is kept, as pending), and incremental ranges. The
+// document has their fields, and what other programs put there survives.
 //
 // # Reading the source
 //
@@ -120,7 +147,8 @@
 // identity.go tell whether another one lives. acquire.go, takeover.go, exclude.go, prepare.go, replace.go, commit.go
 // are the steps of a lease; lease.go is how a lease saves, loses and fails, wait.go how a start waits. parts.go
 // chooses the folders that are replaced and where they are staged. carry.go carries out lists, grab.go their part
-// about replaced folders, target.go tells the right disk, finish.go does it for others, cleanup.go mends records.
+// about replaced folders, moved.go what is in folders that stay, target.go tells the right disk, finish.go does it for others, cleanup.go mends records, leftovers.go removes what no
+// document names.
 // recover.go and setaside.go do what a person asks for. durable.go says what is synced, and
 // why. exists.go tells whether there is data. model/README.md: what of this was proved with a model checker, step by
 // step.

@@ -69,6 +69,7 @@ type Output struct {
 	Marker  string   `json:"marker,omitempty"`  // of class replaces: name of the file that is in every folder which this run puts in place
 	Parts   []string `json:"parts,omitempty"`   // from phase committing on: those folders, relative to base; "." is base itself
 	Renames bool     `json:"renames,omitempty"` // the file system cannot exchange: each takes two renames
+	Moved   *Moved   `json:"moved,omitempty"`   // from phase committing on: base cannot be renamed, so what is in it is moved
 
 	extra unknown
 }
@@ -101,6 +102,7 @@ type Entry struct {
 	Marker    string   `json:"marker,omitempty"`    // name of the file that tells whether the exchange had happened
 	Parts     []string `json:"parts,omitempty"`     // the folders that were replaced
 	Renames   bool     `json:"renames,omitempty"`   // each was replaced by two renames
+	Moved     *Moved   `json:"moved,omitempty"`     // its entries were moved, by this list
 	Committed bool     `json:"committed,omitempty"` // of drop: its run committed, so what is dropped is the old data
 
 	extra unknown

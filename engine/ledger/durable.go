@@ -14,6 +14,7 @@ import (
 //	reason               what a power cut would do without                                durability: fast
 //	stagedFirst          a committed batch lacks files, or has damaged ones               skips it
 //	exchangedFirst       a document says done, and readers find the old folder again      skips it
+//	movedFirst           the marker tells of entries that are not all there               the same as safe
 //	landedFirst          a list is emptied whose files have not got their names           skips it
 //	removedFirst         a list is emptied, and readers see replaced rows beside the new  the same as safe
 //	keptFirst            the only copy of older data is gone                              the same as safe
@@ -32,6 +33,7 @@ type reason struct {
 var (
 	stagedFirst    = reason{newest: true}
 	exchangedFirst = reason{newest: true, gone: true}
+	movedFirst     = reason{}
 	landedFirst    = reason{newest: true, gone: true}
 	removedFirst   = reason{gone: true}
 	keptFirst      = reason{gone: true}

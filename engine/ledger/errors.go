@@ -209,6 +209,7 @@ func (e *OutputUnwritableError) Unwrap() error { return e.Err }
 type ReplaceError struct {
 	Output string
 	Path   string // the output folder
+	Moved  bool   // what is in it was being moved; Fail puts it back
 	Err    error
 }
 

@@ -258,26 +258,39 @@ func (x exclusion) age(run string) time.Duration {
 // up. What it committed is landed. What cannot be done is in the way.
 func (x exclusion) settle(ctx context.Context, t Target, o Record) error {
 	for _, b := range o.Batches {
-		d, _, err := x.ledger.load(ctx, b)
-		if err != nil {
-			return err
-		}
-		var left []Left
-		switch {
-		case d.Holder != nil && d.Holder.Run == o.Run:
-			left, err = x.by.clear(ctx, b, o.Run)
-		case len(d.Todo) > 0:
-			_, left, err = x.ledger.finishOne(ctx, b)
-		}
+		left, err := x.settleBatch(ctx, b, o.Run)
 		if err != nil {
 			return err
 		}
 		left = slices.DeleteFunc(left, func(l Left) bool { return !x.concerns(l.Entry, t) })
 		if len(left) > 0 {
-			return &LeftError{Batch: d.Batch, Left: left}
+			return &LeftError{Batch: b, Left: left}
 		}
 	}
 	return nil
+}
+
+// settleBatch takes a batch from a dead run, or carries out what that left. The run may only have been paused, and
+// commit just now: then it holds the batch no more, and what it landed by half would be lost to an exchange.
+func (x exclusion) settleBatch(ctx context.Context, b Batch, dead string) ([]Left, error) {
+	var err error
+	for range maxConflicts {
+		var d *Document
+		if d, _, err = x.ledger.load(ctx, b); err != nil {
+			return nil, err
+		}
+		var left []Left
+		switch {
+		case d.Holder != nil && d.Holder.Run == dead:
+			if left, err = x.by.clear(ctx, b, dead); errors.Is(err, errNotHeld) {
+				continue
+			}
+		case len(d.Todo) > 0:
+			_, left, err = x.ledger.finishOne(ctx, b)
+		}
+		return left, err
+	}
+	return nil, err
 }
 
 // concerns tells whether an entry is about files in a target.

@@ -69,6 +69,13 @@ func (l *Ledger) StagesBeside(folder string) bool {
 	return err == nil && !sameDisk(existing(filepath.Join(l.path, "x")), existing(real))
 }
 
+// IsMountPoint tells whether a disk is mounted at a folder, so that the folder itself cannot be replaced; false
+// where that cannot be told beforehand.
+func IsMountPoint(folder string) bool {
+	real, absent, err := resolve(folder)
+	return err == nil && absent == 0 && isMountPoint(real)
+}
+
 // walkData calls visit for the data files in a folder, by their names relative to it: all files but those
 // which readers pass over.
 func walkData(folder string, visit func(name string) error) error {

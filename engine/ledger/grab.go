@@ -28,7 +28,7 @@ func drops(d *Document, run string) []Entry {
 		}
 		list = append(list, Entry{
 			Do: Drop, Run: run, Output: name, Base: out.Base, Absent: out.Absent, Target: out.Target, Staging: out.Staging,
-			Marker: out.Marker, Parts: out.Parts, Renames: out.Renames,
+			Marker: out.Marker, Parts: out.Parts, Renames: out.Renames, Moved: out.Moved,
 		})
 	}
 	return list
@@ -49,6 +49,11 @@ func (w *work) drop(ctx context.Context) error {
 			return fmt.Errorf("the list names %q, which is not below the folder", part)
 		}
 	}
+	if w.entry.Moved != nil {
+		if err := w.entry.Moved.local(); err != nil {
+			return err
+		}
+	}
 	if err := w.mustBeFound(staging); err != nil {
 		return err
 	}
@@ -57,6 +62,10 @@ func (w *work) drop(ctx context.Context) error {
 	err := w.ledger.dropStaging(staging, func(grabbed string) error { looked = true; return w.lookInside(ctx, grabbed) })
 	if err == nil && !looked { // it was removed before, by a process that may have died before it could say what it saw
 		err = w.lookInside(ctx, staging+droppedSuffix)
+	}
+	if err == nil && w.entry.Moved != nil {
+		err = w.ledger.removeAll(staging + goneSuffix)
+		w.ledger.tidy(staging)
 	}
 	if err != nil {
 		return err
@@ -71,10 +80,10 @@ func (w *work) drop(ctx context.Context) error {
 // is not there, and what lies on it would be missed: beside an output that is not there either.
 func (w *work) mustBeFound(staging string) error {
 	e := w.entry
-	if inLedger(e.Staging) || !e.Committed && (!e.Renames || e.Absent > 0) || len(e.Parts) == 0 {
+	if inLedger(e.Staging) || !e.Committed && e.Moved == nil && (!e.Renames || e.Absent > 0) || len(e.Parts) == 0 {
 		return nil
 	}
-	for _, path := range []string{staging, staging + droppedSuffix} {
+	for _, path := range []string{staging, staging + droppedSuffix, staging + goneSuffix} {
 		if is, err := there(path); is || err != nil {
 			return err
 		}
@@ -90,6 +99,9 @@ func (w *work) mustBeFound(staging string) error {
 // there if and only if the part was put in place and not replaced since. The grabbed folder itself
 // cannot tell: another process may have removed half of it.
 func (w *work) lookInside(ctx context.Context, grabbed string) error {
+	if w.entry.Moved != nil {
+		return w.lookAtMoved(grabbed)
+	}
 	kept := Kept{Run: w.entry.Run, Output: w.entry.Output, Base: w.base, Of: len(w.entry.Parts)}
 	dirs := map[string]bool{}
 	for _, part := range w.entry.Parts {

@@ -129,6 +129,7 @@ func TestARecordThatSaysEnded(t *testing.T) {
 		{Interrupted, "x", true, false}, {Interrupted, "x", false, true},
 	} {
 		w := newWorld(t)
+		w.forged = true
 		l := w.open(nil)
 		w.other(lowest, Running, "")
 		w.record(lowest, func(r *Record) { r.Status, r.By = c.status, c.by })

@@ -158,33 +158,35 @@ func mustBePlain(p preparedOutput, part string) error {
 }
 
 // chooseReplacing returns the staging folder of an output that replaces folders, as the document names
-// it: in the ledger's own folder if folders can be moved from there, else beside the output, never in it.
-// renames tells that the file system cannot exchange.
+// it: in the ledger's own folder if folders can be moved from there, else beside the output; in it only if
+// a disk is mounted there: what is beside it is then on another one. renames tells that the file system cannot exchange.
 func (s *Lease) chooseReplacing(spec OutputSpec, base string, absent int) (staging string, renames bool, err error) {
 	anchor := base // the folder in which names are to be swapped, or the deepest one above it that exists
 	for range absent {
 		anchor = filepath.Dir(anchor)
 	}
-	if !spec.Parts && absent == 0 {
-		if anchor = filepath.Dir(base); anchor == base || isMountPoint(base) {
-			return "", false, errors.New("a disk is mounted there, so the folder itself cannot be replaced; a folder in it could be")
-		}
+	mounted := absent == 0 && isMountPoint(base)
+	if !spec.Parts && absent == 0 && !mounted {
+		anchor = filepath.Dir(base)
 	}
-	probe := s.probeName(s.run.ID, spec.Name)
+	probe := probeName(s.run.ID, s.request.Batch, base)
 	inLedger := s.ledger.sub(stagingFolder)
 	if absent == 0 || sameInheritance(inLedger, anchor) {
 		if renames, err = s.ledger.probeSwap(filepath.Join(inLedger, probe), filepath.Join(anchor, probe)); err == nil {
 			return path.Join(stagingFolder, s.run.ID, s.request.Batch.Key, spec.Name), renames, nil
 		}
 	}
-	beside := anchor
-	if spec.Parts && absent == 0 {
+	beside, name := anchor, besideName()
+	switch {
+	case mounted:
+		name = insideName()
+	case spec.Parts && absent == 0:
 		beside = filepath.Dir(base)
 	}
-	if renames, err = s.ledger.probeSwap(filepath.Join(beside, probe+probedFrom), filepath.Join(anchor, probe)); err != nil {
+	if renames, err = s.ledger.probeSwap(filepath.Join(beside, probe+probeFrom), filepath.Join(anchor, probe)); err != nil {
 		return "", false, err
 	}
-	rel, err := filepath.Rel(base, filepath.Join(beside, besideName()))
+	rel, err := filepath.Rel(base, filepath.Join(beside, name))
 	return filepath.ToSlash(rel), renames, err
 }
 
@@ -209,6 +211,9 @@ func (l *Ledger) probeSwap(from, to string) (renames bool, err error) {
 
 // besideName is a new name of a staging folder beside an output.
 func besideName() string { return "." + store.NewID()[:12] + ".ubunye" }
+
+// insideName is a new name of a staging folder inside an output.
+func insideName() string { return "_ubunye-" + store.NewID()[:12] }
 
 // makeNew makes the folder that is to come, and gives it what the old one has before anything is made in
 // it: files in it then inherit what they would in the output.

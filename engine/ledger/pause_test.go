@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
@@ -36,6 +37,7 @@ func TestR27_PausedAtEveryOperation(t *testing.T) {
 		{"first append", nil, "", nil},
 		{"overwrite", []job{old}, wholeMode, nil},
 		{"overwrite by two renames", []job{old}, wholeMode, hooks{noExchange{}}},
+		{"overwrite by moves", []job{old}, wholeMode, hooks{pinned{syscall.EBUSY}}},
 		{"partitions", []job{parts2}, partsMode, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

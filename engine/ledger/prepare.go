@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +19,10 @@ const (
 	stagingMarker = "_ubunye-staging" // in every staging folder
 	stagedSuffix  = ".staged"         // of every staged file
 
-	newFolder  = "new"          // below the staging of an output that replaces folders: what is to come
-	oldFolder  = "old"          // and, where folders cannot be exchanged, what was there
+	newFolder   = "new"            // below the staging of an output that replaces folders: what is to come
+	oldFolder   = "old"            // and, where folders cannot be exchanged, what was there
+	probePrefix = "_ubunye-probe-" // begins the name of a file or folder by which a file system is tried
+
 	partMarker = "_ubunye-run-" // begins the name of the file by which a folder that was put in place is told
 )
 
@@ -50,6 +50,7 @@ type preparedOutput struct {
 	base    string // resolved
 	staging string
 	parts   bool
+	stays   bool // the folder itself cannot be renamed: what is in it is moved
 }
 
 // data is the folder that writers stage in.
@@ -58,6 +59,17 @@ func (p preparedOutput) data() string {
 		return filepath.Join(p.staging, newFolder)
 	}
 	return p.staging
+}
+
+// stagedNames are the names, below data, of files that were claimed, when they are furnished.
+func (p preparedOutput) stagedNames() (names []string) {
+	for _, claim := range p.Claims {
+		if p.stays && path.Dir(claim) == wholeFolder {
+			claim += stagedSuffix
+		}
+		names = append(names, claim)
+	}
+	return names
 }
 
 // inLedger tells whether the staging lies in the ledger's own folder.
@@ -131,10 +143,10 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 	if target.ID == "" {
 		target.ID = store.NewID()
 	}
-	s.removeProbes(spec.Name, base, absent)
 	var staging string
 	if spec.Class == Replaces {
 		p.Marker = partMarker + store.NewID()[:12]
+		p.stays = !spec.Parts && absent == 0 && isMountPoint(base)
 		staging, p.Renames, err = s.chooseReplacing(spec, base, absent)
 	} else {
 		staging, err = s.chooseStaging(spec.Name, base, absent)
@@ -167,47 +179,16 @@ func (s *Lease) chooseStaging(output, base string, absent int) (string, error) {
 	for range absent {
 		anchor = filepath.Dir(anchor)
 	}
-	probe := s.probeName(s.run.ID, output)
+	probe := probeName(s.run.ID, s.request.Batch, base)
 	inLedger := s.ledger.sub(stagingFolder)
 	if sameInheritance(inLedger, anchor) && s.ledger.probe(filepath.Join(inLedger, probe), filepath.Join(anchor, probe)) == nil {
 		return path.Join(stagingFolder, s.run.ID, s.request.Batch.Key, output), nil
 	}
-	if err := s.ledger.probe(filepath.Join(anchor, probe+probedFrom+stagedSuffix), filepath.Join(anchor, probe)); err != nil {
+	if err := s.ledger.probe(filepath.Join(anchor, probe+probeFrom+stagedSuffix), filepath.Join(anchor, probe)); err != nil {
 		return "", err
 	}
-	rel, err := filepath.Rel(base, filepath.Join(anchor, "_ubunye-"+store.NewID()[:12]))
+	rel, err := filepath.Rel(base, filepath.Join(anchor, insideName()))
 	return filepath.ToSlash(rel), err
-}
-
-// probeName is a name that a later start can work out again, if this one dies between the two steps.
-func (s *Lease) probeName(run, output string) string {
-	sum := sha256.Sum256([]byte(run + "/" + s.request.Batch.Name() + "/" + output))
-	return "_ubunye-probe-" + hex.EncodeToString(sum[:6]) + stagedSuffix
-}
-
-// probedFrom ends the first name of a probe that is made where it ends.
-const probedFrom = ".from"
-
-// removeProbes removes what runs of this batch left that died while they probed. They are empty, and names
-// that nobody else uses.
-func (s *Lease) removeProbes(output, base string, absent int) {
-	dirs := []string{s.ledger.sub(stagingFolder), base}
-	for range absent + 1 {
-		dirs = append(dirs, filepath.Dir(dirs[len(dirs)-1]))
-	}
-	for _, t := range s.doc.Tried {
-		if t.By == "" {
-			continue // it failed, and cleaned up after itself
-		}
-		probe := s.probeName(t.Run, output)
-		for _, dir := range dirs {
-			for _, name := range []string{probe, probe + probedFrom, probe + probedFrom + stagedSuffix} {
-				if is, _ := there(filepath.Join(dir, name)); is {
-					s.ledger.fs.Remove(filepath.Join(dir, name)) // or the next run of the batch does
-				}
-			}
-		}
-	}
 }
 
 // probe does what landing will do, with an empty file.

@@ -110,7 +110,7 @@ func (r *Run) lookAround(ctx context.Context, did *Recovered) error {
 		}
 		if _, err := r.ledger.readRecord(b.Held.Holder.Run); errors.Is(err, fs.ErrNotExist) {
 			_, err = r.clear(ctx, b.Batch, b.Held.Holder.Run)
-			if err == nil {
+			if err == nil || errors.Is(err, errNotHeld) {
 				continue
 			}
 			if !errors.As(err, new(*HeldError)) {

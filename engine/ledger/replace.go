@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 )
@@ -20,6 +21,7 @@ type Replaced struct {
 	Of      int      // how many were to be
 	Old     int      // how many of Parts took the place of a folder that was there
 	Renames bool     // they could not be exchanged: for a moment readers could find none
+	Moved   bool     // Base could not be renamed: for a moment readers could see a part of its new files, or of the old ones
 }
 
 // Replaced lists the outputs of which folders were put in place, in order of their names: if the run ends
@@ -28,7 +30,7 @@ func (s *Lease) Replaced() []Replaced {
 	var all []Replaced
 	for _, name := range sortedKeys(s.replaced) {
 		p := s.prepared[name]
-		all = append(all, Replaced{Output: name, Base: p.base, Parts: s.replaced[name], Of: len(p.Parts), Old: s.existed[name], Renames: p.Renames})
+		all = append(all, Replaced{Output: name, Base: p.base, Parts: s.replaced[name], Of: len(p.Parts), Old: s.existed[name], Renames: p.Renames && p.Moved == nil, Moved: p.Moved != nil})
 	}
 	return all
 }
@@ -55,8 +57,8 @@ func (s *Lease) Replace(ctx context.Context, c Commit) error {
 	}
 	s.replaced, s.existed = map[string][]string{}, map[string]int{}
 	for _, name := range names {
-		if err := s.exchangeAll(name); err != nil {
-			return &ReplaceError{Output: name, Path: s.prepared[name].base, Err: err}
+		if err := s.exchangeAll(ctx, name); err != nil {
+			return &ReplaceError{Output: name, Path: s.prepared[name].base, Moved: s.prepared[name].Moved != nil, Err: err}
 		}
 	}
 	s.exchanged = true
@@ -88,6 +90,9 @@ func (s *Lease) furnish(name string, r Result) error {
 	p.Claims = slices.Concat([]string{}, r.Claims)
 	s.prepared[name] = p
 	for _, claim := range r.Claims {
+		if p.stays && path.Dir(claim) == wholeFolder {
+			continue // it gets its name when it is moved: ** over the output finds what is staged in it
+		}
 		if err := s.finalName(p, claim); err != nil {
 			return err
 		}
@@ -104,10 +109,18 @@ func (s *Lease) furnish(name string, r Result) error {
 			return err
 		}
 	}
-	if p.parts {
-		return nil
+	if !p.parts {
+		if err := s.furnishWhole(p); err != nil {
+			return err
+		}
 	}
-	return s.furnishWhole(p)
+	if p.stays {
+		if p.Moved, err = s.list(p); err != nil {
+			return &OutputUnwritableError{Output: name, Path: p.base, Err: err}
+		}
+		s.prepared[name] = p
+	}
+	return nil
 }
 
 // finalName takes the suffix off a staged file's name. Nobody reads there yet, but a reader of ** above
@@ -169,26 +182,31 @@ func (s *Lease) furnishWhole(p preparedOutput) error {
 }
 
 // exchangeAll puts the folders of one output in place and makes that durable.
-func (s *Lease) exchangeAll(name string) error {
-	p := s.prepared[name]
-	if len(p.Parts) == 0 {
+func (s *Lease) exchangeAll(ctx context.Context, name string) error {
+	if len(s.prepared[name].Parts) == 0 {
 		return nil
 	}
 	dirs, err := s.makeRoom(name)
 	if err != nil {
 		return err
 	}
+	p := s.prepared[name]
 	for _, part := range p.Parts {
 		if err := s.run.check(); err != nil {
 			return err
 		}
-		old, err := s.exchange(p, part)
+		old, err := s.putInPlace(ctx, name, part)
 		if err != nil {
 			return err
 		}
+		p = s.prepared[name]
 		s.replaced[name] = append(s.replaced[name], part)
 		if old {
 			s.existed[name]++
+		}
+		if p.Moved != nil {
+			dirs[p.base], dirs[p.data()] = true, true
+			continue
 		}
 		to := filepath.Join(p.base, filepath.FromSlash(part))
 		for dir := filepath.Dir(to); ; dir = filepath.Dir(dir) {
@@ -200,6 +218,28 @@ func (s *Lease) exchangeAll(name string) error {
 		dirs[filepath.Dir(filepath.Join(p.staging, oldFolder, filepath.FromSlash(part)))] = true
 	}
 	return s.ledger.durable(exchangedFirst, s.ledger.cfg.Fast, names{disk: p.staging, dirs: dirs})
+}
+
+// putInPlace puts one folder in place, by the way that there is. It tells whether there was another.
+func (s *Lease) putInPlace(ctx context.Context, name, part string) (old bool, err error) {
+	p := s.prepared[name]
+	if p.Moved == nil {
+		old, err = s.exchange(p, part)
+		if !old || part != wholeFolder || !cannotRename(err) {
+			return old, err
+		}
+		if p.Moved, err = s.list(p); err != nil { // that it cannot be renamed is known only now
+			return old, err
+		}
+		s.prepared[name] = p
+		if err := s.savePhase(ctx, []string{name}, phaseCommitting); err != nil {
+			return old, err
+		}
+		if err := s.markBase(name); err != nil {
+			return old, err
+		}
+	}
+	return true, s.moveAll(ctx, name)
 }
 
 // makeRoom makes the folders that are missing above those which are put in place, and no more of them
@@ -224,21 +264,27 @@ func (s *Lease) makeRoom(name string) (map[string]bool, error) {
 			return nil, err
 		}
 	}
-	if !p.parts { // the target file comes with the folder
+	if !p.parts && p.Moved == nil { // the target file comes with the folder
 		return dirs, nil
 	}
 	dirs[p.base] = true
+	return dirs, s.markBase(name)
+}
+
+// markBase gives an output folder that stays its target file, if it has none.
+func (s *Lease) markBase(name string) error {
+	p := s.prepared[name]
 	t, err := s.ledger.target(p.base)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w := &work{ledger: s.ledger, mine: s.run.id, base: p.base, entry: Entry{Output: p.name, Base: p.Base, Target: p.Target}}
 	if t, err = w.markTarget(p.staging, t); err != nil {
-		return nil, err
+		return err
 	}
 	p.Target = t.ID // another batch may have been first
 	s.prepared[name] = p
-	return dirs, nil
+	return nil
 }
 
 // maxSwaps is how often an exchange is tried again because the folder came or went meanwhile.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
@@ -47,6 +48,20 @@ func (noExchange) Before(op fsops.Op) error {
 
 func (noExchange) After(fsops.Op, error) error { return nil }
 
+// pinned is an output folder that cannot be renamed, as a mount point cannot.
+type pinned struct {
+	err error // syscall.EBUSY, or syscall.EXDEV as an overlay says
+}
+
+func (p pinned) Before(op fsops.Op) error {
+	if (op.Kind == "exchange" || op.Kind == "rename") && (strings.HasSuffix(op.Path, "/lake/orders") || strings.HasSuffix(op.To, "/lake/orders")) {
+		return p.err
+	}
+	return nil
+}
+
+func (pinned) After(fsops.Op, error) error { return nil }
+
 // reader looks at the output after each operation that can change what a name stands for, as a reader that
 // polls may.
 type reader struct {
@@ -78,9 +93,11 @@ type replacing struct {
 	run     job
 	old     []string
 	new     []string
-	renames bool // two renames instead of an exchange
-	disk    bool // the output is on another disk than the ledger
-	every   bool // stopped in every way, not only killed
+	renames bool         // two renames instead of an exchange
+	moved   bool         // the output cannot be renamed: what is in it is moved
+	mount   func(*world) // that is so because a disk is mounted there
+	disk    bool         // the output is on another disk than the ledger
+	every   bool         // stopped in every way, not only killed
 }
 
 func replacings() []replacing {
@@ -102,6 +119,10 @@ func replacings() []replacing {
 		{name: "overwrite on another disk", before: []job{append2}, run: whole, old: append2.rows, new: whole.rows, disk: true},
 		{name: "overwrite by two renames", every: true, before: []job{append2}, run: whole, old: append2.rows, new: whole.rows, renames: true},
 		{name: "overwrite by two renames on another disk", before: []job{append2}, run: whole, old: append2.rows, new: whole.rows, renames: true, disk: true},
+		{name: "overwrite by moves", every: true, before: []job{append2}, run: whole, old: append2.rows, new: whole.rows, moved: true},
+		{name: "overwrite by moves again", before: []job{whole}, run: job{batch: d1, rows: []string{"1c"}, mode: wholeMode}, old: whole.rows, new: []string{"1c"}, moved: true},
+		{name: "overwrite by moves of plain files", before: []job{flat(append2)}, run: flat(whole), old: append2.rows, new: whole.rows, moved: true},
+		{name: "overwrite by moves, then the task fails", before: []job{append2}, run: fails, old: append2.rows, new: whole.rows, moved: true},
 		{name: "overwrite, then the task fails", before: []job{append2}, run: fails, old: append2.rows, new: whole.rows},
 		{name: "first partitions", run: parts, new: parts.rows},
 		{name: "partitions", every: true, before: []job{parts3}, run: parts, old: parts3.rows, new: []string{"1a", "1b", "2c"}},
@@ -114,6 +135,9 @@ func replacings() []replacing {
 
 func (sc replacing) setUp(t *testing.T) *world {
 	w := newWorld(t)
+	if sc.mount != nil {
+		sc.mount(w)
+	}
 	if sc.disk {
 		w.lake = filepath.Join(w.otherDisk(), "lake", "orders")
 		w.must(os.MkdirAll(filepath.Dir(w.lake), 0o777))
@@ -127,6 +151,9 @@ func (sc replacing) setUp(t *testing.T) *world {
 // whole tells what is wrong with what a reader sees: of each folder that is replaced, all of the old rows
 // or all of the new ones; nothing only between two renames.
 func (sc replacing) whole(rows []string) error {
+	if sc.moved {
+		return sc.part(rows)
+	}
 	if sc.run.mode == wholeMode {
 		if slices.Equal(rows, sc.old) || slices.Equal(rows, sc.new) || sc.renames && len(rows) == 0 {
 			return nil
@@ -147,6 +174,17 @@ func (sc replacing) whole(rows []string) error {
 	return nil
 }
 
+// part tells what is wrong with what a reader sees while entries are moved: old rows or new ones, each once.
+func (sc replacing) part(rows []string) error {
+	both := slices.Concat(sc.old, sc.new)
+	for i, row := range rows {
+		if !slices.Contains(both, row) || i > 0 && row == rows[i-1] {
+			return fmt.Errorf("a reader sees %q of %q and %q", rows, sc.old, sc.new)
+		}
+	}
+	return nil
+}
+
 func (sc replacing) hooks(w *world, more fsops.Hook) (hooks, *reader) {
 	r := &reader{w: w, look: sc.whole}
 	all := hooks{r}
@@ -155,6 +193,9 @@ func (sc replacing) hooks(w *world, more fsops.Hook) (hooks, *reader) {
 	}
 	if sc.renames {
 		all = append(all, noExchange{})
+	}
+	if sc.moved && sc.mount == nil {
+		all = append(all, pinned{syscall.EBUSY})
 	}
 	return all, r
 }
@@ -242,6 +283,12 @@ func (sc replacing) stopped(t *testing.T, hook fsops.Hook, mustWork bool) {
 	dead := w.holder(sc.run.batch)
 	kept := w.takeAway(w.open(all), sc.run.batch)
 	now := wanted("dropped")
+	if sc.moved { // what was half done is back
+		if !slices.Equal(now, sc.old) && !slices.Equal(now, sc.new) {
+			t.Fatalf("neither the old rows nor the new ones: %q, were %q", now, left)
+		}
+		left = now
+	}
 	if !slices.Equal(now, left) && (!sc.renames || len(now) < len(left)) {
 		t.Fatalf("rows that were seen were taken back: %q, were %q", now, left)
 	}

@@ -525,15 +525,3 @@ func TestR63_ReplacingBehindASymbolicLink(t *testing.T) {
 	w.lake = real
 	w.wantRows("behind the link", "1a", "1b")
 }
-
-// A mount point cannot be replaced as a whole: that is said before anything is staged.
-func TestAMountPointIsRefused(t *testing.T) {
-	w := newWorld(t)
-	w.lake = "/proc"
-	_, s := w.begin(w.open(nil), Request{Batch: batch("d1")})
-	var bad *OutputUnwritableError
-	if err := s.Prepare(context.Background(), w.specOf(wholeMode)); !errors.As(err, &bad) || !strings.Contains(err.Error(), "a disk is mounted there") {
-		t.Fatalf("got %v", err)
-	}
-	w.must(s.Release(context.Background()))
-}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 // RunInfo is what a run says of itself before it begins.
 type RunInfo struct {
+	ID       string // as NewRunID gives it; "": a new one
 	Pipeline string
 	State    string // the run in the run state, <app>.<runId>
 	Batches  []Batch
@@ -57,9 +59,8 @@ func (l *Ledger) Begin(ctx context.Context, info RunInfo) (*Run, error) {
 	if err != nil {
 		return nil, l.unwritable(err)
 	}
-	r := &Run{ledger: l, id: id, info: info}
+	r := &Run{ID: cmp.Or(info.ID, l.NewRunID()), ledger: l, id: id, info: info}
 	now := l.cfg.Now().UTC()
-	r.ID = now.Format("20060102T150405Z") + "-" + store.NewID()[:8]
 	r.record = Record{
 		Format: format, Run: r.ID, Pipeline: info.Pipeline, State: info.State, Identity: l.cfg.Identity,
 		Since: now, Batches: info.Batches, Targets: targets, Status: Asking,
@@ -83,6 +84,11 @@ func (l *Ledger) Begin(ctx context.Context, info RunInfo) (*Run, error) {
 		return nil, l.unwritable(err)
 	}
 	return r, nil
+}
+
+// NewRunID returns an id for a run that is about to begin: <UTC yyyymmddThhmmssZ>-<8 hex>.
+func (l *Ledger) NewRunID() string {
+	return l.cfg.Now().UTC().Format("20060102T150405Z") + "-" + store.NewID()[:8]
 }
 
 func (l *Ledger) unwritable(err error) error {

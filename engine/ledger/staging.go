@@ -65,6 +65,11 @@ var stagingName = regexp.MustCompile(`^(_ubunye-[0-9a-f]{12}|\.[0-9a-f]{12}\.ubu
 
 const droppedSuffix = ".drop"
 
+// stagingOf gives the name that a staging folder had before it was dropped.
+func stagingOf(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(name, droppedSuffix), goneSuffix)
+}
+
 // dropStaging removes a staging folder: it is grabbed first, then looked into, then removed. Another
 // process may do the same at any moment: either name absent is fine. look may be nil; an error of it
 // leaves the folder as it is, grabbed.

@@ -144,12 +144,12 @@ func (l *Ledger) stray(named, bases map[string]bool) []string {
 			continue // status names what it can see
 		}
 		for _, e := range entries {
-			if e.Type() == fs.ModeDir && stagingName.MatchString(strings.TrimSuffix(e.Name(), droppedSuffix)) {
+			if e.Type() == fs.ModeDir && stagingName.MatchString(stagingOf(e.Name())) {
 				found = append(found, filepath.Join(base, e.Name()))
 			}
 		}
 	}
-	return slices.DeleteFunc(found, func(dir string) bool { return named[strings.TrimSuffix(dir, droppedSuffix)] })
+	return slices.DeleteFunc(found, func(dir string) bool { return named[stagingOf(dir)] })
 }
 
 // globLiteral escapes what filepath.Glob would take for a pattern.

@@ -91,14 +91,14 @@ func (r *Run) judgeHolder(d *Document, v store.Version) *HeldError {
 var errNotHeld = errors.New("the dead run does not hold the batch")
 
 // clear takes a batch that a dead run holds, drops what that staged, and gives the batch back. What cannot be
-// dropped stays on the batch's list.
+// dropped stays on the batch's list. The error is errNotHeld if the dead run holds it no more.
 func (r *Run) clear(ctx context.Context, b Batch, dead string) ([]Left, error) {
 	s := &Lease{run: r, ledger: r.ledger, request: Request{Batch: b}, from: dead}
 	err := s.takeAndDrain(ctx)
 	var left *LeftError
 	switch {
 	case errors.Is(err, errNotHeld):
-		return nil, nil
+		return nil, err
 	case err != nil && !errors.As(err, &left):
 		r.giveBack(ctx, []*Lease{s})
 		return nil, err

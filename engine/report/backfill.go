@@ -64,6 +64,10 @@ func (p *Plain) backfill(e Event) {
 		if e.Level != "debug" {
 			fmt.Fprintf(p.Err, "%s: %s says: %s\n", e.Date, e.Plugin, e.Message)
 		}
+	case RunWaiting, BatchTaken:
+		if !p.Quiet {
+			fmt.Fprintf(p.Err, "%s: %s\n", e.Date, e.Message)
+		}
 	case BatchFinished:
 		if !p.Quiet {
 			fmt.Fprintf(p.Err, "%s: %s%s in %s\n", e.Date, e.Outcome, rowsOf(e), took(e.Duration))

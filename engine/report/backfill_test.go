@@ -47,13 +47,14 @@ func TestPlainTellsOfABackfill(t *testing.T) {
 		p.Report(e)
 	}
 	p.Report(Event{Kind: Warning, Date: "2026-01-04", Message: "look out"}) // was told
+	p.Report(Event{Kind: BatchTaken, Date: "2026-01-03", Task: "load", Message: "taken over"})
 	p.Report(Event{Kind: TaskCancelled, Date: "2026-01-03", Task: "load", Message: "cancelled"})
 	p.Report(Event{Kind: BatchFinished, Date: "2026-01-03", Outcome: OutcomeLanded, Rows: number(3), Duration: 1.25})
 	p.Report(Event{Kind: BatchFinished, Date: "2026-01-04", Outcome: OutcomeRefused, Rows: number(0), Duration: 0.5})
 	p.Report(Event{Kind: BackfillDone, Backfill: &theBackfill})
 	want := "warning: 2026-01-03: look out\n" +
 		"ubunye: 2026-01-03: a.csv:3: task load: no <number>; nothing became visible (correct it)\n" +
-		"2026-01-03: load: cancelled\n2026-01-03: landed 3 rows in 1.3s\n2026-01-04: refused in 500ms\n"
+		"2026-01-03: taken over\n2026-01-03: load: cancelled\n2026-01-03: landed 3 rows in 1.3s\n2026-01-04: refused in 500ms\n"
 	if errs.String() != want {
 		t.Errorf("stderr\n%s\nwant\n%s", errs.String(), want)
 	}

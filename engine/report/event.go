@@ -22,6 +22,7 @@ const (
 	OutputLanded  Kind = "output_landed"     // An output of the task is committed and its files are there.
 	OutputSkipped Kind = "output_skipped"    // Nothing was written to an output: the mode is ignore, and there is data.
 	TaskFinished  Kind = "task_finished"     // A task is done and all its outputs have landed.
+	TaskCompleted Kind = "task_completed"    // A task counts as done: a run that died before it could say so had committed its batch.
 	TaskFailed    Kind = "task_failed"       // A task failed; there is one event for each of its problems.
 	TaskCancelled Kind = "task_cancelled"    // A task does not run, because of what became of another one.
 	Problem       Kind = "problem"           // Something stops the run, or keeps it from starting.
@@ -41,13 +42,13 @@ type Event struct {
 	// what happened
 	Kind Kind `json:"event" in:"*"`
 	// id of the run; absent while it has none, as when it is refused
-	Run string `json:"run,omitempty" in:"run_started run_waiting? batch_taken task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
+	Run string `json:"run,omitempty" in:"run_started run_waiting? batch_taken task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
 	// name of the pipeline
 	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
 	// name of the task
-	Task string `json:"task,omitempty" in:"batch_taken task_started step_started progress output_landed output_skipped task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
+	Task string `json:"task,omitempty" in:"batch_taken task_started step_started progress output_landed output_skipped task_completed task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
 	// the batch's variables, as dt=2026-01-01; absent: it has none
-	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? progress? output_landed? output_skipped? task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
+	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? progress? output_landed? output_skipped? task_completed task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
 	// which one: ask, read, stage, commit or land
 	Step string `json:"step,omitempty" in:"step_started progress"`
 	// name of the output
@@ -65,7 +66,7 @@ type Event struct {
 	// the task that failed, or wrote nothing
 	Cause string `json:"cause,omitempty" in:"task_cancelled"`
 	// what happened, for people, on one line
-	Message string `json:"message,omitempty" in:"run_waiting batch_taken output_skipped task_failed task_cancelled problem warning plugin_log?"`
+	Message string `json:"message,omitempty" in:"run_waiting batch_taken output_skipped task_completed task_failed task_cancelled problem warning plugin_log?"`
 	// bytes of the files that the task reads, once they are listed
 	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
 	// rows written; in progress: of the outputs that are staged whole; of a date: of all its outputs

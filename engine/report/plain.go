@@ -58,6 +58,8 @@ func (p *Plain) Report(e Event) {
 		fmt.Fprintf(p.Out, "%s.%s: nothing written to %s: %s\n", e.Task, e.Output, e.Path, e.Message)
 	case TaskStarted:
 		fmt.Fprintf(p.Err, "%s: started\n", label(e))
+	case TaskCompleted:
+		fmt.Fprintf(p.Err, "%s: %s: %s\n", label(e), p.paint(green, "done"), e.Message)
 	case TaskFinished:
 		fmt.Fprintf(p.Err, "%s: %s in %s\n", label(e), p.paint(green, "done"), took(e.Duration))
 	case Progress:

@@ -148,6 +148,9 @@ func (f *fixture) input(in compute.Input) (compute.Relation, []compute.File) {
 	if err != nil {
 		f.t.Fatalf("input %s: %v", in.Name, err)
 	}
+	if listed, err := f.h.New(f.t).Files(f.t.Context(), in); err != nil || !reflect.DeepEqual(listed, files) {
+		f.t.Errorf("input %s reads %v, and is said to read %v, %v", in.Name, files, listed, err)
+	}
 	return r, files
 }
 

@@ -265,6 +265,8 @@ func inputMissing(t *testing.T, f *fixture) {
 		p := filepath.Join(f.dir, filepath.FromSlash(tt.path))
 		_, _, err := f.ses.Input(t.Context(), compute.Input{Name: "raw", Format: "csv", Path: p})
 		f.wantError(err, compute.Error{Kind: compute.InputMissing, Input: "raw", File: p, Message: tt.want})
+		_, err = f.h.New(t).Files(t.Context(), compute.Input{Name: "raw", Format: "csv", Path: p})
+		f.wantError(err, compute.Error{Kind: compute.InputMissing, Input: "raw", File: p, Message: tt.want})
 	}
 }
 

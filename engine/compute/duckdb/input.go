@@ -20,6 +20,16 @@ type input struct {
 	parquet *parquetInput // nil if not parquet
 }
 
+// Files lists the files of an input.
+func (Engine) Files(_ context.Context, in compute.Input) ([]compute.File, error) {
+	f, err := filesOf(in)
+	var e *compute.Error
+	if errors.As(err, &e) {
+		e.Input = in.Name
+	}
+	return f.files, err
+}
+
 // Input opens files as a relation.
 func (s *session) Input(ctx context.Context, in compute.Input) (compute.Relation, []compute.File, error) {
 	rel, err := s.openInput(ctx, in)

@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// killedLanding starts a day and kills it before the first of its files has its final name: it has committed.
+func (p *project) killedLanding(day string) {
+	p.t.Helper()
+	for k, o := range p.trace(func(*project) {}, dayArgs(day)...) {
+		if o.kind == "rename" && strings.HasSuffix(o.to, ".parquet") {
+			p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", k+1)}, dayArgs(day)...).must(p.t, 137)
+			return
+		}
+	}
+	p.t.Fatal("no file was landed")
+}
+
+// R30: a batch that a dead run had committed and could not say so counts as done, once, if nothing has changed since. A changed
+// input, or another task, is an ordinary finished batch: refused.
+func TestR30_CompletedIfNothingHasChanged(t *testing.T) {
+	t.Parallel()
+	const done, refused = "died before it could say so; nothing has changed since", "finished since"
+	for _, c := range []struct {
+		name   string
+		change func(p *project)
+		more   []string
+		exit   int
+		says   string
+	}{
+		{"nothing", func(*project) {}, nil, 0, done},
+		{"another batch was started", func(p *project) { p.runDay("2026-01-02").must(t, 0) }, nil, 0, done},
+		{"rerun", func(*project) {}, []string{"--rerun"}, 0, "done in"},
+		{"an input has more rows", func(p *project) {
+			p.write("landing/2026-01-01/a.csv", "id,dt,amount\n1,2026-01-01,10.00\n2,2026-01-01,20.50\n9007199254740993,2026-01-01,0.01\n5,2026-01-01,5.00\n")
+		}, nil, 1, refused},
+		{"an input was written again", func(p *project) {
+			now := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)
+			if err := os.Chtimes(p.path("landing/2026-01-01/a.csv"), now, now); err != nil {
+				t.Error(err)
+			}
+		}, nil, 1, refused},
+		{"there is another input", func(p *project) { p.write("landing/2026-01-01/b.csv", "id,dt,amount\n") }, nil, 1, refused},
+		{"the input is gone", func(p *project) {
+			if err := os.Remove(p.path("landing/2026-01-01/a.csv")); err != nil {
+				t.Error(err)
+			}
+		}, nil, 1, refused},
+		{"the task is another", func(p *project) {
+			p.write("pipeline.yaml", strings.Replace(salesPipeline, "IS NOT NULL", "IS NOT NULL AND id > 1", 1))
+		}, nil, 1, refused},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newSales(t)
+			p.killedLanding("2026-01-01")
+			want := p.salesRows("2026-01-01")
+			c.change(p)
+			if plan := p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01"); c.more == nil && (c.exit == 0) != strings.Contains(plan.stdout, "complete") {
+				t.Errorf("plan says: %s%s", plan.stdout, plan.stderr)
+			}
+			r := p.runDay("2026-01-01", c.more...).must(t, c.exit)
+			if !strings.Contains(r.stderr, c.says) {
+				t.Errorf("it says: %s", r.stderr)
+			}
+			same(t, "rows", p.rowsOf("2026-01-01"), want)
+			if r := p.runDay("2026-01-01").must(t, 1); !strings.Contains(r.stderr, refused) {
+				t.Errorf("once more: %s", r.stderr)
+			}
+			same(t, "rows, once more", p.rowsOf("2026-01-01"), want)
+		})
+	}
+}
+
+// R30: with --json it is an event, and the exit code is that of a run which did it all.
+func TestR30_CompletedIsAnEvent(t *testing.T) {
+	t.Parallel()
+	p := newSales(t)
+	p.killedLanding("2026-01-01")
+	r := p.runDay("2026-01-01", "--json").must(t, 0)
+	if n := strings.Count(r.stdout, `"event":"task_completed"`); n != 1 || strings.Contains(r.stdout, "task_started") || !strings.Contains(r.stdout, `"exit":0`) {
+		t.Errorf("%d events in %s", n, r.stdout)
+	}
+}
