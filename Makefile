@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth orders generate venv model test editor bench mutants check .FORCE
+.PHONY: needs help build plugins quickstart fixedwidth orders generate venv model test sim editor bench mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ model: ## check the models of the ledger, and that each of their faults is found
 
 test: plugins bin/ubunye-fault venv model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -timeout=20m ./...
+
+sim: ## play ten thousand seeds of the deterministic simulation of the ledger
+	$(GO) test -count=1 -timeout=20m ./engine/ledger/sim -run '^TestSim$$' -seeds=10000 -v
 
 editor: ## check the schema of the pipeline file as editors use it, by yaml-language-server (needs npm)
 	npm install --silent --no-audit --no-fund --prefix .build/editor yaml-language-server@1.25.0

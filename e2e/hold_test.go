@@ -160,6 +160,10 @@ func TestR05AFolderOfAnotherLedgerIsRefused(t *testing.T) {
 	r := p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 1).oneLine(t)
 	r.says(t, "task b, output out", p.path("lake/b/_ubunye-target"), "fedcba9876543210fedcba9876543210", "nothing was read or written")
 	same(t, "files after the refusal", p.files("."), before)
+	planned := p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01", "--task", "b").must(t, 0)
+	if !strings.Contains(planned.stdout, "would refuse: ") || !strings.Contains(planned.stdout, "fedcba9876543210fedcba9876543210") {
+		t.Errorf("plan: %s", planned.stdout)
+	}
 	p.write("in.csv", "id\n1\n")
 	p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01", "--task", "a", "--task", "c").must(t, 0)
 }

@@ -1,5 +1,8 @@
 package main
 
+// simulation plays seeds until one fails.
+const simulation = "engine/ledger/sim -seeds=4000 -stop"
+
 // mutants are the faults that the tests must find, in the order of a run's steps.
 var mutants = []mutant{
 	// the store
@@ -148,7 +151,7 @@ var mutants = []mutant{
 		"\tif err := s.moveOld(ctx, name); err != nil {\n\t\treturn err\n\t}\n\tp := s.prepared[name]\n\ts.moveOne(p, move{filepath.Join(p.data(), p.Marker), filepath.Join(p.base, p.Marker)})\n",
 		"TestR67_KilledWhilePuttingBack", ""},
 	{"unsynced-entries-before-the-marker", "R64 R67", "engine/ledger/moved.go",
-		"\tif err := s.ledger.syncDirs(p.staging, dirs); err != nil {\n\t\treturn err\n\t}\n", "\t_ = dirs\n",
+		"\tif err := s.ledger.durable(movedFirst, s.ledger.cfg.Fast, names{disk: p.staging, dirs: dirs}); err != nil {\n\t\treturn err\n\t}\n", "\t_ = dirs\n",
 		"TestOrderOfMoving", ""},
 	{"moved-and-not-on-the-list", "R67", "engine/ledger/moved.go",
 		"\t\tif err := s.savePhase(ctx, []string{name}, phaseCommitting); err != nil {\n\t\t\treturn err\n\t\t}\n", "",
@@ -159,9 +162,62 @@ var mutants = []mutant{
 
 	// what killed runs leave
 	{"probes-of-live-runs-go", "R20", "engine/ledger/leftovers.go",
-		"if dead.Status == Interrupted || r.ledger.gone(dead) {", "if dead.Status != \"\" {",
+		"if x.life(other).dead {", "if x.life(other).dead || true {",
 		"TestProbesOfOthersStay", ""},
 	{"young-temporary-files-go", "R20", "engine/ledger/leftovers.go",
 		"now.Sub(info.ModTime()) >= r.ledger.cfg.Timeout", "now.Sub(info.ModTime()) >= 0",
 		"TestOldTemporaryFilesAreRemoved", ""},
+
+	// the same and others, found by worlds that seeds choose
+	{"sim-landed-before-the-commit", "I1", "engine/ledger/commit.go",
+		"\tif err := s.save(ctx, \"commit\", func(d *Document) { s.finish(d, c, at, present) }); err != nil {",
+		"\tearly, _ := s.doc.clone()\n\ts.finish(early, c, at, present)\n\ts.ledger.carry(ctx, early)\n\tif err := s.save(ctx, \"commit\", func(d *Document) { s.finish(d, c, at, present) }); err != nil {",
+		"TestSim/Promises", simulation},
+	{"sim-unsynced-data-is-committed", "R64", "engine/ledger/durable.go",
+		"func (l *Ledger) durable(why reason, fast bool, all ...names) error {",
+		"func (l *Ledger) durable(why reason, fast bool, all ...names) error {\n\tif why == stagedFirst {\n\t\treturn nil\n\t}",
+		"TestSim/Promises", simulation},
+	{"sim-unsynced-exchange", "R64", "engine/ledger/durable.go",
+		"func (l *Ledger) durable(why reason, fast bool, all ...names) error {",
+		"func (l *Ledger) durable(why reason, fast bool, all ...names) error {\n\tif why == exchangedFirst {\n\t\treturn nil\n\t}",
+		"TestSim/Promises", simulation},
+	{"sim-unsynced-landing", "R64", "engine/ledger/durable.go",
+		"func (l *Ledger) durable(why reason, fast bool, all ...names) error {",
+		"func (l *Ledger) durable(why reason, fast bool, all ...names) error {\n\tif why == landedFirst {\n\t\treturn nil\n\t}",
+		"TestSim/Promises", simulation},
+	{"sim-unsynced-generation-is-acted-upon", "R64", "engine/ledger/finish.go",
+		"\tif err := l.docs.Settle(ctx, b.Name()); err != nil {\n\t\treturn nil, nil, err\n\t}\n",
+		"",
+		"TestSim/Promises", simulation},
+	{"sim-dropped-without-the-rename", "R27 R65", "engine/ledger/staging.go",
+		"\treturn l.fs.Rename(staging, dropped)",
+		"\treturn l.removeAll(staging)",
+		"TestSim/Promises", simulation},
+	{"sim-eexist-is-a-loss", "I4", "engine/store/folder.go",
+		"\tcase readErr == nil && there.ID == next.ID:",
+		"\tcase readErr == nil && there.ID == next.ID && false:",
+		"TestSim/Promises", simulation},
+	{"sim-unknown-is-no", "I8", "engine/ledger/lease.go",
+		"\t\t\tunknown = append(unknown, next)",
+		"\t\t\treturn s.saveError(step, err)",
+		"TestSim/Promises", simulation},
+	{"sim-the-epoch-is-not-raised", "I2", "engine/ledger/acquire.go",
+		"\t\td.Epoch++\n",
+		"",
+		"TestSim/Promises", simulation},
+	{"sim-swept-before-the-next-is-there", "I2", "engine/store/folder.go",
+		"\tif err := f.take(tmp, next); err != nil {",
+		"\tf.sweep(dir, next.Generation+1, doc)\n\tif err := f.take(tmp, next); err != nil {",
+		"TestSim/Promises", simulation},
+	{"sim-a-swept-generation-counts", "I2", "engine/store/folder.go",
+		"\tif err := f.verdict(name, v, next); err != nil {",
+		"\tif err := f.verdict(name, v, next); err != nil && !errors.Is(err, ErrConflict) {",
+		"TestSim/Promises", simulation},
+	{"sim-staged-before-the-grab", "R65", "engine/ledger/exclude.go",
+		"return false, x.settle(ctx, t, o)", "return false, nil",
+		"TestSim/Promises", simulation},
+	{"sim-a-lost-lease-goes-on", "I2", "engine/ledger/lease.go",
+		"\t\tcase fate == notTaken && !now.heldBy(s.run.ID, s.epoch):",
+		"\t\tcase false:",
+		"TestSim/Promises", simulation},
 }

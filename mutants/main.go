@@ -29,7 +29,7 @@ type mutant struct {
 	old  string // occurs once in the file
 	new  string
 	test string // of the package that the file lies in, unless pkg says otherwise
-	pkg  string
+	pkg  string // with flags of the test after it, if it has any
 }
 
 func main() {
@@ -96,7 +96,8 @@ func (m mutant) try() string {
 	if pkg == "" {
 		pkg = filepath.Dir(m.file)
 	}
-	cmd := exec.Command("go", "test", "-count=1", "-timeout=5m", "-overlay="+overlay, "-run=^"+m.test+"$", "./"+pkg)
+	args := []string{"test", "-count=1", "-timeout=5m", "-overlay=" + overlay, "-run=^" + m.test + "$"}
+	cmd := exec.Command("go", append(args, strings.Fields("./"+pkg)...)...)
 	out, err := cmd.CombinedOutput()
 	switch {
 	case err == nil && bytes.Contains(out, []byte("no tests to run")):

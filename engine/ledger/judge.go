@@ -30,16 +30,18 @@ type life struct {
 //   - its heartbeat is dated in the future and was seen unchanged for a whole timeout of this process's clock.
 func (l *Ledger) judge(run string, id Identity, otherwise string, now time.Time) life {
 	var j life
-	then, err := store.ModTime(l.beatPath(run))
+	sign := l.beatPath(run)
+	then, err := store.ModTime(sign)
 	beating := err == nil && l.fresh(now.Sub(then))
 	if errors.Is(err, fs.ErrNotExist) {
-		then, err = store.ModTime(otherwise)
+		sign = otherwise
+		then, err = store.ModTime(sign)
 	}
 	known := err == nil
 	var unchanged time.Duration
 	if known {
 		j.beat, j.age = then, now.Sub(then)
-		unchanged = l.sights.unchanged(run, then, l.cfg.Elapsed())
+		unchanged = l.sights.unchanged(sign, then, l.cfg.Elapsed())
 	}
 	j.gone = certainlyGone(l.processes, l.cfg.Identity, id) || l.saysEnded(run, beating)
 	switch {
@@ -75,7 +77,7 @@ func (s Status) ended() bool {
 // sights are the heartbeats that this process has seen, and since when each has been as it is.
 type sights struct {
 	mu   sync.Mutex
-	seen map[string]sight
+	seen map[string]sight // by the file: a run without a heartbeat is judged by its record and by its documents
 }
 
 type sight struct {
@@ -84,15 +86,15 @@ type sight struct {
 }
 
 // unchanged notes a heartbeat and returns for how long it has been seen to be as it is.
-func (s *sights) unchanged(run string, beat time.Time, now time.Duration) time.Duration {
+func (s *sights) unchanged(sign string, beat time.Time, now time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil {
 		s.seen = map[string]sight{}
 	}
-	was, is := s.seen[run]
+	was, is := s.seen[sign]
 	if !is || !was.beat.Equal(beat) {
-		s.seen[run] = sight{beat, now}
+		s.seen[sign] = sight{beat, now}
 		return 0
 	}
 	return now - was.since

@@ -115,6 +115,35 @@ func TestAMissingHeartbeatHasTheAgeOfTheDocument(t *testing.T) {
 	}
 }
 
+// A dead run without a heartbeat is looked at by its document and by its record in turn, which are not of one
+// age: each look counts for its own file, or it would be watched for ever.
+func TestR07_TheSecondLookWithoutAHeartbeat(t *testing.T) {
+	w := newWorld(t)
+	var elapsed time.Duration
+	cfg := w.config(nil)
+	cfg.Heartbeat, cfg.Timeout = 30*time.Second, 15*time.Minute
+	cfg.Elapsed = func() time.Duration { return elapsed }
+	l := w.openAs(cfg)
+	run, s := w.begin(l, Request{Batch: batch("d1")})
+	w.must(os.Remove(l.beatPath(run.ID)))
+	now := time.Now()
+	files := []string{s.version.Path, l.recordPath(run.ID)}
+	for i, file := range files {
+		then := now.Add(-time.Duration(i+1) * time.Hour)
+		w.must(os.Chtimes(file, then, then))
+	}
+	other := s.doc.Holder.Identity
+	other.Machine = "n"
+	for _, dead := range []bool{false, true} {
+		for _, file := range files {
+			if j := l.judge(run.ID, other, file, now); j.dead != dead {
+				t.Errorf("by %s after %s: %+v, want dead %v", file, elapsed, j, dead)
+			}
+		}
+		elapsed += secondLook(cfg.Heartbeat)
+	}
+}
+
 // A run whose own record says that it has ended is dead whatever its process does. That another run took a batch
 // over from it proves nothing while it still beats.
 func TestARecordThatSaysEnded(t *testing.T) {

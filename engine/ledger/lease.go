@@ -107,9 +107,9 @@ func (s *Lease) unknown(step string, err error) error {
 	return &UnknownError{Batch: s.request.Batch, Step: step, Document: s.version.Path, Err: err}
 }
 
-// lost ends a lease that was taken over. The run writes nothing more (I2) and removes only what the
-// document itself records as this run's staging, and not even that if the document says that the
-// batch is this run's after all.
+// lost ends a lease that was taken over. The run writes nothing more (I2) and removes only its
+// staging: what the document itself records of it, and what nobody can have recorded. Not even that if the
+// document says that the batch is this run's after all.
 func (s *Lease) lost(ctx context.Context, now *Document, v store.Version) error {
 	s.ended = true
 	err := &LostError{Batch: s.request.Batch, Document: v.Path}
@@ -128,7 +128,19 @@ func (s *Lease) lost(ctx context.Context, now *Document, v store.Version) error 
 	mine := *now
 	mine.Todo = slices.DeleteFunc(slices.Clone(now.Todo), func(e Entry) bool { return e.Do != Drop || e.Run != s.run.ID })
 	s.ledger.carry(ctx, &mine) // what is left stays in the document for the run that took over
+	s.dropLate()
 	return err
+}
+
+// dropLate removes staging folders that the run made after it was taken over: whoever did that looked for them
+// before they were there, and no document names them any more. Folders that were put in place, or may have been,
+// are not among them.
+func (s *Lease) dropLate() {
+	for _, name := range sortedKeys(s.prepared) {
+		if p := s.prepared[name]; p.Class == Claims || s.replaced == nil {
+			s.ledger.dropStaging(p.staging, nil) // what is left is named by Status
+		}
+	}
 }
 
 // fate is what became of a save whose outcome was unknown.

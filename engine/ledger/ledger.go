@@ -30,6 +30,9 @@ type Config struct {
 	Timeout   time.Duration        // without a beat for so long, a run may be judged dead; 0: 15 min
 	Fast      bool                 // data is not synced before the commit; the ledger always is
 	Detached  bool                 // output folders are neither claimed for this ledger nor refused as another's
+
+	// Processes looks a process of this machine up, as lookUpProcess does, which is called if it is nil.
+	Processes func(pid int) (known, running bool, started string)
 }
 
 // Ledger is a ledger's folder, opened. It may be used by several goroutines.
@@ -82,6 +85,12 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 		return nil, fmt.Errorf("the ledger's timeout (%s) must be at least six heartbeats (%s each)", cfg.Timeout, cfg.Heartbeat)
 	}
 	l := &Ledger{cfg: cfg, fs: cfg.FS, path: path, parent: filepath.Dir(path), processes: lookUpProcess}
+	if cfg.Processes != nil {
+		l.processes = func(pid int) (p process) {
+			p.known, p.running, p.started = cfg.Processes(pid)
+			return p
+		}
+	}
 	l.docs = &store.Folder{FS: cfg.FS, Root: l.sub("batches"), Tmp: l.sub("tmp"), Format: format, Keep: keep}
 	return l, nil
 }

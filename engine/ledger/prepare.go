@@ -237,6 +237,9 @@ func (s *Lease) makeStaging(p preparedOutput) error {
 			err = fsys.WriteNew(filepath.Join(p.staging, stagingMarker), append(data, '\n'), 0o666)
 		}
 	}
+	if err == nil && !p.inLedger() { // there the marker alone tells that the folder may be removed
+		err = s.ledger.durable(recordFirst, false, folder(p.staging))
+	}
 	if err == nil && p.Class == Replaces {
 		err = s.makeNew(p)
 	}

@@ -77,6 +77,34 @@ func TestI2_ALostRunWritesNothingMore(t *testing.T) {
 	}
 }
 
+// A run that is taken over before it makes its staging makes it all the same when it wakes up: nobody but
+// itself knows of it then.
+func TestI2_ALostRunRemovesTheStagingThatItMadeLate(t *testing.T) {
+	for _, mode := range []string{"", wholeMode} {
+		w := newWorld(t)
+		wakes := &atOp{kind: "mkdir", suffix: "/clean"}
+		_, s := w.begin(w.open(wakes), Request{Batch: batch("d1")})
+		wakes.do = func() {
+			w.takeover(batch("d1"))
+			w.change(batch("d1"), func(d *Document) { d.Todo = nil }) // it looked, and found nothing
+		}
+		w.must(s.Prepare(context.Background(), w.specOf(mode)))
+		w.must(stage(s, []string{"1"}))
+		c := must(results(s, "clean"))
+		err := s.Replace(context.Background(), c)
+		if err == nil {
+			err = s.Commit(context.Background(), c)
+		}
+		if !wakes.done || !errors.As(err, new(*LostError)) {
+			t.Fatalf("%q: %v", mode, err)
+		}
+		if st := must(w.open(nil).Status(context.Background(), "")); len(st.Stray) > 0 {
+			t.Errorf("%q: %q are left", mode, st.Stray)
+		}
+		w.wantRows("lost")
+	}
+}
+
 // A change of the document that does not take the batch away is no loss: the save is made again.
 func TestASaveIsMadeAgainWhileTheBatchIsStillHeld(t *testing.T) {
 	w := newWorld(t)

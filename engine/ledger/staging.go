@@ -137,6 +137,9 @@ func (l *Ledger) ours(staging string) error {
 		return err
 	}
 	data, err := os.ReadFile(filepath.Join(staging, stagingMarker))
+	if below && errors.Is(err, fs.ErrNotExist) {
+		return nil // its place says it, and a power cut may have taken the marker's name
+	}
 	if err != nil {
 		return &StagedError{Path: staging, Reason: "it has no marker file of this ledger, so it is not removed"}
 	}

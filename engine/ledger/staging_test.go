@@ -201,6 +201,12 @@ func TestOnlyStagingFoldersAreDropped(t *testing.T) {
 	w.must(os.WriteFile(filepath.Join(inLake, stagingMarker), must(json.Marshal(marker{Ledger: must(l.id())})), 0o666))
 	w.must(l.dropStaging(inLake, nil))
 	w.must(l.dropStaging(inLake, nil))
+	unmarked := l.sub("staging", "r", "k", "clean") // as after a power cut
+	w.must(os.MkdirAll(filepath.Join(unmarked, "p=0"), 0o777))
+	w.must(l.dropStaging(unmarked, nil))
+	if is, err := there(l.sub("staging", "r")); is || err != nil {
+		t.Errorf("a staging folder of the ledger's own whose marker was lost is left: %v", err)
+	}
 	for _, name := range []string{"../../x", "/etc/passwd"} {
 		w.change(batch("d1"), func(d *Document) {
 			d.Todo = []Entry{{Do: Remove, Run: "r", Base: d.Finished.Outputs["clean"].Base, Names: []string{name}}}
