@@ -163,8 +163,8 @@ func TestR22RecoverNamesDoubtfulOutputs(t *testing.T) {
 	ops := newReplacing(t, "overwrite").trace(first, dayArgs("2026-01-02")...)
 	at := 0
 	for _, o := range ops {
-		if o.kind == "exchange" && strings.HasSuffix(o.to, "/lake/orders") {
-			at = o.number + 1
+		if o.Kind == "exchange" && strings.HasSuffix(o.To, "/lake/orders") {
+			at = o.Number + 1
 		}
 	}
 	if r := p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", at)}, dayArgs("2026-01-02")...); r.exit != 137 {
