@@ -237,8 +237,8 @@ func TestR32ForgetGivesUpWhatCannotLand(t *testing.T) {
 	ops := newSales(t).trace(nil, dayArgs("2026-01-01")...)
 	first := 0
 	for _, o := range ops {
-		if first == 0 && o.kind == "rename" && strings.Contains(o.to, "/lake/orders/dt=") {
-			first = o.number
+		if first == 0 && o.Kind == "rename" && strings.Contains(o.To, "/lake/orders/dt=") {
+			first = o.Number
 		}
 	}
 	if r := p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", first)}, dayArgs("2026-01-01")...); r.exit != 137 {
