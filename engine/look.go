@@ -117,7 +117,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			}
 			task.Outputs = append(task.Outputs, out)
 		}
-		r.judge(ctx, &task, r.request(t), view)
+		r.judge(ctx, &task, t.Targets, r.request(t), view)
 		tasks = append(tasks, task)
 	}
 	return tasks, nil
@@ -170,7 +170,7 @@ func (r *run) foresee(out *PlannedOutput, t plan.Target, b plan.Batch) error {
 }
 
 // judge tells what would happen to a task.
-func (r *run) judge(ctx context.Context, task *PlannedTask, request ledger.Request, view ledger.View) {
+func (r *run) judge(ctx context.Context, task *PlannedTask, targets []plan.Target, request ledger.Request, view ledger.View) {
 	if r.options.LeaseOff {
 		task.Verdict, task.Reason = WouldRun, "the ledger is switched off: nothing is refused"
 		return
@@ -179,10 +179,15 @@ func (r *run) judge(ctx context.Context, task *PlannedTask, request ledger.Reque
 		task.Verdict, task.Reason = WouldComplete, completedText(f)
 		return
 	}
-	err := r.ledger.Refusal(ctx, request)
+	err := orLeft(r.ledger.Refusal(ctx, request), request.Batch, view.Stuck)
 	dead := ""
 	if h := view.Held; err == nil && h != nil {
 		dead, err = r.foreseeHolder(h)
+	}
+	for _, o := range targets {
+		if failed := r.ledger.CheckTarget(o.Name, o.Path); err == nil && failed != nil {
+			err = &outputError{target: o, err: failed}
+		}
 	}
 	if err == nil {
 		err = r.ledger.TargetRefusal(ctx, r.targets())

@@ -91,6 +91,9 @@ func (r *run) describe(ctx context.Context, format string) (abi.Description, err
 	if err != nil {
 		wrong := r.explainInspect(err, *p)
 		wrong.Code, wrong.Pos = problem.ConfigInvalid, p.Pos
+		if len(found.Writers) > 0 {
+			wrong.Hint = "say which is meant: plugins: {" + p.Name + ": {writer: " + found.Writers[0].Name + "}}"
+		}
 		return d, wrong
 	}
 	return d, checkAllowed(*p, d)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,20 @@ func TestBytesOfTheFile(t *testing.T) {
 				t.Errorf("\n got %v\nwant %v", err, tt.want)
 			}
 		})
+	}
+}
+
+func TestFileThatMayNotBeRead(t *testing.T) {
+	file := t.TempDir() + "/p.yaml"
+	if err := os.WriteFile(file, []byte("name: a"), 0o000); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		t.Skip("the superuser may read every file")
+	}
+	want := file + ": the pipeline file cannot be read: permission denied (give this user the right to read it)"
+	if _, err := Load(file, Options{}); err == nil || err.Error() != want {
+		t.Errorf("\n got %v\nwant %v", err, want)
 	}
 }
 

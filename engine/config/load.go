@@ -32,8 +32,12 @@ type Options struct {
 func Load(file string, o Options) (*Pipeline, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
+		hint := "name it with -c FILE"
+		if errors.Is(err, fs.ErrPermission) {
+			hint = "give this user the right to read it"
+		}
 		return nil, problem.List{{Code: problem.Usage, Pos: problem.Pos{File: file}, Cause: err,
-			Message: "the pipeline file cannot be read: " + reason(err), Hint: "name it with -c FILE"}}
+			Message: "the pipeline file cannot be read: " + reason(err), Hint: hint}}
 	}
 	return load(file, data, o)
 }

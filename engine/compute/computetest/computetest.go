@@ -285,6 +285,9 @@ func (f *fixture) wantError(err error, want compute.Error) *compute.Error {
 			f.t.Errorf("%s is %v, want %v: %v", field.name, field.got, field.want, err)
 		}
 	}
+	if !strings.Contains(e.Hint, want.Hint) {
+		f.t.Errorf("hint is %q, want %q in it: %v", e.Hint, want.Hint, err)
+	}
 	if !strings.Contains(e.Message+" ("+e.Hint+")", want.Message) {
 		f.t.Errorf("message is %q (hint %q), want %q in it", e.Message, e.Hint, want.Message)
 	}

@@ -170,12 +170,18 @@ func csvOptions(t *testing.T, f *fixture) {
 
 func csvHeaderMistakes(t *testing.T, f *fixture) {
 	f.open()
-	for _, tt := range []struct{ name, content, declared, want string }{
-		{"absent", "id,amont\n1,2\n", "id bigint; amount bigint", `it has no column amount, and has a column that is not declared: "amont"`},
-		{"unknown", "id,amount,more\n1,2,3\n", "id bigint; amount bigint", `"more"`},
-		{"twice", "id,ID\n1,2\n", "id bigint", "the column ID occurs twice"},
-		{"empty", "", "id bigint", "it is empty"},
-		{"unnamed", "id,\n1,2\n", "", "column 2 has no name"},
+	for _, tt := range []struct{ name, content, declared, want, hint string }{
+		{"absent", "id,amont\n1,2\n", "id bigint; amount bigint", `it has no column amount, and has a column that is not declared: "amont"`, ""},
+		{"unknown", "id,amount,more\n1,2,3\n", "id bigint; amount bigint", `"more"`, ""},
+		{"twice", "id,ID\n1,2\n", "id bigint", "the column ID occurs twice", ""},
+		{"empty", "", "id bigint", "it is empty", ""},
+		{"unnamed", "id,\n1,2\n", "", "column 2 has no name", ""},
+		{"delimited", "id;v\n1;2\n", "", `its only column would be "id;v"`, `set the option delimiter, as ";"`},
+		{"tabs", "id\tv\n1\t2\n", "id bigint; v bigint", "it has no column id, v", `set the option delimiter, as "\t"`},
+		{"pressed", gzipped(t, "id,v\n1,2\n"), "", "it is compressed by gzip", ".gz"},
+		{"zstded", zstded(t, "id,v\n1,2\n"), "id bigint; v bigint", "it is compressed by zstd", ".zst"},
+		{"workbook", "PK\x03\x04\x14\x00", "", "it is a zip archive, or a workbook", "save it as CSV"},
+		{"wide", "\xff\xfei\x00d\x00", "", "it is UTF-16", "convert the file to UTF-8"},
 	} {
 		p := f.write(tt.name+".csv", tt.content)
 		var cols []compute.Column
@@ -183,8 +189,11 @@ func csvHeaderMistakes(t *testing.T, f *fixture) {
 			cols = columns(tt.declared)
 		}
 		_, _, err := f.ses.Input(t.Context(), compute.Input{Name: tt.name, Format: "csv", Path: p, Columns: cols})
-		f.wantError(err, compute.Error{Kind: compute.InputInvalid, Input: tt.name, File: p, Message: tt.want})
+		f.wantError(err, compute.Error{Kind: compute.InputInvalid, Input: tt.name, File: p, Message: tt.want, Hint: tt.hint})
 	}
+	one := f.write("one.csv", "a;b\nx;y\n")
+	r, _ := f.input(compute.Input{Name: "one", Format: "csv", Path: one, Columns: []compute.Column{{Name: "a;b", Type: "VARCHAR"}}})
+	f.wantRows(f.rows(r), "x;y") // a declared name is taken at its word
 	f.write("two/a.csv", "id,x\n1,2\n")
 	second := f.write("two/b.csv", "id,y\n1,2\n")
 	_, _, err := f.ses.Input(t.Context(), compute.Input{Name: "two", Format: "csv", Path: filepath.Join(f.dir, "two", "*.csv")})

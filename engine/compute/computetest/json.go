@@ -95,6 +95,9 @@ func jsonInferredMistakes(t *testing.T, f *fixture) {
 		if !strings.Contains(e.Error(), tt.want) && !strings.Contains(strings.ReplaceAll(e.Error(), ".json:", " line "), tt.want) {
 			t.Errorf("%s: %v; want %q", tt.name, e, tt.want)
 		}
+		if strings.Contains(e.Hint, "must be one") {
+			t.Errorf("%s: each line is an object, and the hint is %q", tt.name, e.Hint)
+		}
 	}
 }
 

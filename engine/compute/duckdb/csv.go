@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
@@ -126,11 +127,14 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 			return err
 		}
 		if len(c.columns) == 0 {
-			if c.columns, err = columnsOf(f.Path, header); err != nil {
+			if c.columns, err = columnsOf(f.Path, header, c.options); err != nil {
 				return err
 			}
 		}
 		places, problem, hint := match(c.columns, header, true)
+		if d := otherDelimiter(header, c.options); problem != "" && d != "" {
+			hint = "set the option delimiter, as " + d + "; " + hint
+		}
 		if !c.options.header {
 			places, problem, hint = inOrder(len(c.columns)), "", ""
 		}
@@ -158,7 +162,11 @@ func inOrder(n int) []int {
 }
 
 // columnsOf makes columns, as yet without types, of a header.
-func columnsOf(file string, header []string) ([]compute.Column, error) {
+func columnsOf(file string, header []string, o csvOptions) ([]compute.Column, error) {
+	if d := otherDelimiter(header, o); d != "" {
+		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Line: int64(o.skip) + 1, Message: fmt.Sprintf("its only column would be %q, whose name holds what delimits columns elsewhere", header[0]),
+			Hint: "set the option delimiter, as " + d + "; if it is one column, declare it"}
+	}
 	columns := make([]compute.Column, len(header))
 	for i, name := range header {
 		if name == "" {
@@ -167,6 +175,20 @@ func columnsOf(file string, header []string) ([]compute.Column, error) {
 		columns[i] = compute.Column{Name: name}
 	}
 	return columns, nil
+}
+
+// otherDelimiter is what seems to delimit the names of a header that is one field, as it would be written in YAML;
+// empty: nothing does.
+func otherDelimiter(header []string, o csvOptions) string {
+	if len(header) != 1 || !o.header {
+		return ""
+	}
+	for _, d := range []string{";", "\t", "|", ","} {
+		if strings.Contains(header[0], d) && d != o.delimiter {
+			return strconv.Quote(d)
+		}
+	}
+	return ""
 }
 
 // header gives the names in the header line of a file; for files without one, made-up names of the first record. end is what
@@ -178,8 +200,8 @@ func (c *csvInput) header(file string) (names []string, end string, err error) {
 	}
 	defer text.Close() // only read
 	rr := newRecordReader(io.LimitReader(text, headerLimit), c.options)
-	if rr.utf16() {
-		return nil, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is UTF-16", Hint: "convert the file to UTF-8"}
+	if what, hint := rr.noText(); what != "" {
+		return nil, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: what, Hint: hint}
 	}
 	var rec record
 	err = rr.skipLines(c.options.skip)

@@ -55,10 +55,21 @@ func (rr *recordReader) bom() {
 	rr.first = false
 }
 
-// utf16 tells, before anything is read, that the text begins with the mark of UTF-16.
-func (rr *recordReader) utf16() bool {
-	b, _ := rr.r.Peek(2)
-	return bytes.Equal(b, []byte("\xff\xfe")) || bytes.Equal(b, []byte("\xfe\xff"))
+// noText tells, before anything is read, that the file begins as one does that is no text, and what to do then.
+func (rr *recordReader) noText() (what, hint string) {
+	b, _ := rr.r.Peek(4)
+	for _, mark := range []struct{ begin, what, hint string }{
+		{"\xff\xfe", "it is UTF-16", "convert the file to UTF-8"},
+		{"\xfe\xff", "it is UTF-16", "convert the file to UTF-8"},
+		{"\x1f\x8b", "it is compressed by gzip, and its name does not say so", "end its name in .gz"},
+		{"\x28\xb5\x2f\xfd", "it is compressed by zstd, and its name does not say so", "end its name in .zst"},
+		{"PK\x03\x04", "it is a zip archive, or a workbook", "unpack it, or save it as CSV"},
+	} {
+		if bytes.HasPrefix(b, []byte(mark.begin)) {
+			return mark.what, mark.hint
+		}
+	}
+	return "", ""
 }
 
 // next reads one record; io.EOF when there is none left. An empty line is a record of one empty field.

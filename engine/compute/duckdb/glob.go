@@ -158,6 +158,9 @@ func walk(dir string, parts []string, seen map[string]bool) error {
 // visit takes a file if nothing is left of the pattern, and goes into a folder otherwise.
 func visit(name string, rest []string, seen map[string]bool) error {
 	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &compute.Error{Kind: compute.InputInvalid, File: name, Message: "it is a link to nothing that is there", Hint: "mend or remove the link", Err: err}
+	}
 	if err != nil {
 		return unreadable(name, err)
 	}
@@ -185,6 +188,10 @@ func pin(name string) (compute.File, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return compute.File{}, unreadable(name, err)
+	}
+	if !info.Mode().IsRegular() { // opening a pipe that nobody writes to would never end
+		return compute.File{}, &compute.Error{Kind: compute.InputInvalid, File: name, Message: "it is a pipe, a device or a folder, not a file",
+			Hint: "a file is read more than once, so write what comes out of it to one"}
 	}
 	return compute.File{Path: name, Size: info.Size(), ModTime: info.ModTime()}, nil
 }

@@ -174,7 +174,7 @@ func (sh *shape) add(s *jsonScan, file string, depth int) error {
 		sh.kind, sh.at, sh.whole, sh.times = kind, fmt.Sprintf("%s:%d", file, s.line), true, []int{0, 1, 2}
 	}
 	if sh.kind != kind {
-		return s.fail("the key has %s here and %s at %s: declare its column, as varchar for plain values or as json", kindNames[kind], kindNames[sh.kind], sh.at)
+		return s.advise("declare its column, as varchar for plain values or as json", "the key has %s here and %s at %s", kindNames[kind], kindNames[sh.kind], sh.at)
 	}
 	switch kind {
 	case '{':

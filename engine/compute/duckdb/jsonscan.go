@@ -18,10 +18,13 @@ type jsonError struct {
 	line    int64 // physical, from 1
 	message string
 	tooLong bool
+	advice  string // what to do; empty: what the layout asks for
 }
 
 func (e *jsonError) hint(array bool) string {
 	switch {
+	case e.advice != "":
+		return e.advice
 	case e.tooLong:
 		return "raise the option max_object_size, or check that the file has line ends"
 	case array:
@@ -196,6 +199,11 @@ type jsonScan struct {
 	data []byte
 	pos  int
 	line int64
+}
+
+// advise is fail for text that is as the layout asks, and wrong all the same.
+func (s *jsonScan) advise(advice, format string, args ...any) error {
+	return &jsonError{line: s.line, message: fmt.Sprintf(format, args...), advice: advice}
 }
 
 func (s *jsonScan) fail(format string, args ...any) error {

@@ -88,7 +88,7 @@ func (s *jsonScan) members(depth int, visit func(key []byte) error) error {
 			return err
 		}
 		if seen.add(key) {
-			return s.fail("the key %s occurs twice in an object", shorten(string(key)))
+			return s.advise("keep one of the two", "the key %s occurs twice in an object", shorten(string(key)))
 		}
 		if c := s.kind(); c != ':' {
 			return s.fail("no colon follows the key %s", shorten(string(key)))

@@ -1,0 +1,36 @@
+package duckdb
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ubunye-io/ubunye/engine/compute"
+)
+
+// Opening a pipe that nobody writes to would hold the run, deaf to signals, for ever.
+func TestWhatIsNoFileIsNotOpened(t *testing.T) {
+	dir := t.TempDir()
+	pipe, link := filepath.Join(dir, "a.csv"), filepath.Join(dir, "links", "b.csv")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Mkdir(filepath.Dir(link), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere.csv", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ path, file, want string }{
+		{pipe, pipe, "a pipe"}, {filepath.Join(dir, "*.csv"), pipe, "a pipe"}, {os.DevNull, os.DevNull, "a device"}, {filepath.Join(dir, "links", "*"), link, "a link to nothing"},
+	} {
+		_, err := expand(tt.path)
+		var e *compute.Error
+		if !errors.As(err, &e) || e.Kind != compute.InputInvalid || e.File != tt.file || !strings.Contains(e.Message, tt.want) || e.Hint == "" {
+			t.Errorf("%s: %+v", tt.path, err)
+		}
+	}
+}
