@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth orders generate venv model test sim editor bench mutants check .FORCE
+.PHONY: needs help build plugins quickstart fixedwidth orders generate venv model test sim editor bench torture mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -90,11 +90,14 @@ bench: build bin/ubunye-fault ## measure against bare DuckDB and write docs/benc
 	$(GO) build -trimpath -ldflags='-s -w' -o .build/peer ./bench/peer
 	$(GO) run ./bench
 
+torture: bin/ubunye-fault venv ## kill, pause and race whole runs thousands of times, and write docs/torture.md
+	$(GO) run ./torture -page docs/torture.md $(TORTURE)
+
 mutants: plugins ## break the source by one edit at a time: a test must find each
 	$(GO) run ./mutants
 
 check: plugins mutants ## formatting, vet, mutants and the rules of the source
-	@test -z "$$(gofmt -l bench cmd configs engine mutants plugins schemas e2e)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine mutants plugins schemas e2e; exit 1; }
+	@test -z "$$(gofmt -l bench cmd configs engine mutants plugins schemas e2e torture)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine mutants plugins schemas e2e torture; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
 	@$(GO) build -o .build/schemas ./schemas/gen

@@ -12,7 +12,7 @@ import (
 func (p *project) killedLanding(day string) {
 	p.t.Helper()
 	for k, o := range p.trace(func(*project) {}, dayArgs(day)...) {
-		if o.kind == "rename" && strings.HasSuffix(o.to, ".parquet") {
+		if o.Kind == "rename" && strings.HasSuffix(o.To, ".parquet") {
 			p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", k+1)}, dayArgs(day)...).must(p.t, 137)
 			return
 		}

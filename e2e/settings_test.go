@@ -99,16 +99,16 @@ func TestDurability(t *testing.T) {
 		p := newNumbers(t, "", "", setting, 3)
 		p.env = env
 		for _, o := range p.traced() {
-			own := strings.Contains(o.path, "/.ubunye") && !strings.Contains(o.path, "/.ubunye/staging/")
-			small := strings.HasPrefix(filepath.Base(o.path), "_ubunye-")
+			own := strings.Contains(o.Path, "/.ubunye") && !strings.Contains(o.Path, "/.ubunye/staging/")
+			small := strings.HasPrefix(filepath.Base(o.Path), "_ubunye-")
 			switch {
-			case o.kind == "syncfs":
+			case o.Kind == "syncfs":
 				t.Errorf("a syncfs for one file: %v", o)
-			case strings.HasPrefix(o.kind, "sync") && (own || small || o.path == p.dir):
+			case strings.HasPrefix(o.Kind, "sync") && (own || small || o.Path == p.dir):
 				n.documents++
-			case o.kind == "sync":
+			case o.Kind == "sync":
 				n.files++
-			case o.kind == "syncdir":
+			case o.Kind == "syncdir":
 				n.folders++
 			}
 		}
@@ -138,7 +138,7 @@ func TestDurability(t *testing.T) {
 func TestHeartbeat(t *testing.T) {
 	beats := func(every string) (n int) {
 		for _, o := range newNumbers(t, "", "", "ledger: {heartbeat: "+every+", timeout: 1h}\n", 3).traced() {
-			if o.kind == "times" && strings.HasSuffix(o.path, ".beat") {
+			if o.Kind == "times" && strings.HasSuffix(o.Path, ".beat") {
 				n++
 			}
 		}

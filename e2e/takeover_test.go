@@ -110,12 +110,12 @@ func TestR65AnotherBatchTakesOverADeadOverwrite(t *testing.T) {
 	t.Parallel()
 	first := func(p *project) { p.runDay("2026-01-01").must(p.t, 0) }
 	ops := newReplacing(t, "overwrite").trace(first, dayArgs("2026-01-02")...)
-	at := slices.IndexFunc(ops, func(op operation) bool { return op.kind == "exchange" && strings.HasSuffix(op.to, "/lake/orders") })
+	at := slices.IndexFunc(ops, func(op operation) bool { return op.Kind == "exchange" && strings.HasSuffix(op.To, "/lake/orders") })
 	for after, seen := range [][]string{{"1", "2"}, {"3", "4"}} {
 		p := newReplacing(t, "overwrite")
 		first(p)
 		p.write("landing/2026-01-03/a.csv", "id,region,dt\n5,eu,2026-01-03\n")
-		if r := p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", ops[at].number+after)}, dayArgs("2026-01-02")...); r.exit != 137 {
+		if r := p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", ops[at].Number+after)}, dayArgs("2026-01-02")...); r.exit != 137 {
 			t.Fatalf("not killed: %+v", r)
 		}
 		same(t, "rows after the kill", p.rows("lake/orders"), p.want(seen...))
@@ -123,7 +123,7 @@ func TestR65AnotherBatchTakesOverADeadOverwrite(t *testing.T) {
 		r := p.runDay("2026-01-03").must(t, 0).says(t, "took over from run", "its process ended")
 		same(t, "rows of the other batch", p.rows("lake/orders"), p.want(append(slices.Clone(seen), "5")...))
 		status := p.run("status", "-c", "pipeline.yaml").must(t, 0).stdout
-		const kept = "output orders holds rows of a run that failed before its commit"
+		const kept = "which ended before its commit; the next run of the batch replaces them"
 		if after == 1 != strings.Contains(status, kept) || after == 1 != strings.Contains(r.stderr, "output orders was replaced by run") {
 			t.Fatalf("after %d: %s\n%s", after, r.stderr, status)
 		}

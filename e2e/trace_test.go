@@ -3,17 +3,14 @@ package e2e
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ubunye-io/ubunye/e2e/blackbox"
 )
 
 // operation is one change of the file system that a run made.
-type operation struct {
-	number   int
-	kind     string
-	path, to string
-}
+type operation = blackbox.Operation
 
 // trace runs a first day in a project like p, elsewhere, and gives the changes that it made, in order.
 func (p *project) trace(setup func(*project), args ...string) []operation {
@@ -39,18 +36,9 @@ func (p *project) trace(setup func(*project), args ...string) []operation {
 
 func readTrace(t *testing.T, file string) []operation {
 	t.Helper()
-	data, err := os.ReadFile(file)
+	ops, err := blackbox.ReadTrace(file)
 	if err != nil {
 		t.Fatal(err)
-	}
-	var ops []operation
-	for _, line := range strings.Split(strings.TrimRight(string(data), "\n"), "\n") {
-		f := strings.Split(line, "\t")
-		n, err := strconv.Atoi(f[0])
-		if err != nil || len(f) != 4 {
-			t.Fatalf("trace line %q", line)
-		}
-		ops = append(ops, operation{number: n, kind: f[1], path: f[2], to: f[3]})
 	}
 	return ops
 }

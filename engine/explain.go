@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
@@ -114,7 +112,7 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 			pos = r.config.Ledger.Pos // no file of the ledger is at fault, but its place
 		}
 		return &problem.Problem{Code: problem.RecordUnreadable, Pos: pos, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
-			Hint: unreadableHint(unreadable.Err)}
+			Hint: r.unreadableHint(unreadable)}
 	case errors.As(err, &elsewhere):
 		return &problem.Problem{Code: problem.TargetElsewhere, Output: elsewhere.Output, Pos: r.outputPos(task, elsewhere.Output), Message: "refused: " + elsewhere.Error(), Data: r.soFar(),
 			Hint: "name that ledger as ledger: {path: …}, or write into another folder"}
@@ -161,6 +159,7 @@ func (r *run) explainLanded(e *ledger.NotAllLandedError) *problem.Problem {
 	}
 	left := e.Left[0]
 	p.Output = left.Entry.Output
+	p.Hint = "remove the cause; then any start of the pipeline goes on with it, or, without running anything: " + r.recoverCommand()
 	p.Message = fmt.Sprintf("batch %s is committed, but not all of it landed: %s: %s: %v", ledgerBatchText(e.Batch), left.Entry.Do, left.Path, left.Err)
 	if left.Entry.Do == ledger.Remove {
 		p.Message = fmt.Sprintf("batch %s is committed and landed, but the files that it replaces could not be removed: %s: %v", ledgerBatchText(e.Batch), left.Path, left.Err)
@@ -247,14 +246,29 @@ func inputPos(in config.Input, e *compute.Error) problem.Pos {
 }
 
 // unreadableHint says what helps against something of a ledger that is there and cannot be used.
-func unreadableHint(err error) string {
+func (r *run) unreadableHint(e *ledger.UnreadableError) string {
 	switch {
-	case errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(e.Err, syscall.ENOTDIR):
 		return "a file is where a folder of the ledger must be: name another folder as ledger: {path: …}"
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(e.Err, fs.ErrPermission):
 		return "give this user the right to read it; it is never taken for absent"
 	}
+	if key := r.keyOf(e.Path); key != "" {
+		return "restore the file, or use the program that wrote it; if neither is possible, go on from the version before it: " + r.recoverCommand("--set-aside", key)
+	}
 	return "restore the file, or use the program that wrote it; it is never taken for absent"
+}
+
+// keyOf is the key of the batch whose document a path is a version of; "" if it is none.
+func (r *run) keyOf(path string) string {
+	if r.ledger == nil {
+		return ""
+	}
+	rel, err := filepath.Rel(filepath.Join(r.ledger.Path(), "batches"), path)
+	if words := strings.Split(filepath.ToSlash(rel), "/"); err == nil && len(words) == 4 && words[0] != ".." {
+		return words[2]
+	}
+	return ""
 }
 
 // unwritableText says why files cannot be staged or landed; the name of what was tried there means nothing to people.
@@ -320,56 +334,6 @@ func (r *run) explainWriter(err error, _ string) *problem.Problem {
 
 // when prints a time as people read it, in UTC so that logs of several machines agree.
 func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
-
-// command is what the person typed, with one more flag, ready to be pasted into a shell.
-func (r *run) command(flag string) string {
-	words := append([]string(nil), r.options.Command...)
-	if flag != "" {
-		words = append(words, flag)
-	}
-	for i, w := range words {
-		words[i] = shellQuote(w)
-	}
-	return strings.Join(words, " ")
-}
-
-// shellQuote quotes a word for the shells that people type into, if it needs it.
-func shellQuote(word string) string {
-	safe := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
-		return word
-	}
-	if strings.ContainsFunc(word, unprintable) {
-		return dollarQuote(word)
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// unprintable is for what a problem's line shows as something else.
-func unprintable(r rune) bool {
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == utf8.RuneError
-}
-
-// dollarQuote quotes a word with characters that must not reach the line that shows it.
-func dollarQuote(word string) string {
-	var b strings.Builder
-	for at, r := range word {
-		switch {
-		case r == '\'' || r == '\\':
-			b.WriteString(`\` + string(r))
-		case unprintable(r):
-			_, size := utf8.DecodeRuneInString(word[at:])
-			for _, c := range []byte(word[at : at+size]) {
-				fmt.Fprintf(&b, `\%03o`, c)
-			}
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return "$'" + b.String() + "'"
-}
 
 // batchText is a batch's variables as people write them.
 func batchText(b plan.Batch) string { return variablesText(b.Variables, b.Profile) }

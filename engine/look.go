@@ -178,7 +178,7 @@ func (r *run) judge(ctx context.Context, task *PlannedTask, targets []plan.Targe
 		task.Verdict, task.Reason = WouldComplete, completedText(f)
 		return
 	}
-	err := r.ledger.Refusal(ctx, request)
+	err := orLeft(r.ledger.Refusal(ctx, request), request.Batch, view.Stuck)
 	dead := ""
 	if h := view.Held; err == nil && h != nil {
 		dead, err = r.foreseeHolder(h)

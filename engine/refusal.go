@@ -39,7 +39,8 @@ func (r *run) explainRefusal(err error, _ string) *problem.Problem {
 		first := left.Left[0]
 		return &problem.Problem{Code: problem.WorkLeft, Task: left.Batch.Task, Output: first.Entry.Output,
 			Message: fmt.Sprintf("refused: what run %s left of batch %s cannot be finished: %s: %v", first.Entry.Run, ledgerBatchText(left.Batch), first.Path, first.Err),
-			Data:    "nothing is lost: it stays on the list of the batch, and every start tries again", Hint: "make that path usable and run again"}
+			Data:    "nothing is lost: it stays on the list of the batch, and every start tries again",
+			Hint:    "make that path usable and run again; if that can never be, give it up: " + r.recoverCommand("--forget", first.Entry.Run)}
 	}
 	return nil
 }
@@ -48,8 +49,23 @@ func (r *run) explainHeld(e *ledger.HeldError) *problem.Problem {
 	who := fmt.Sprintf("run %s (host %s, process %d, since %s)", e.Holder.Run, e.Holder.Host, e.Holder.PID, when(e.Holder.Since))
 	p := &problem.Problem{Code: problem.RunLeaseHeld, Task: e.Batch.Task, Data: untouched}
 	p.Message = fmt.Sprintf("refused: batch %s is held by %s, %s", ledgerBatchText(e.Batch), who, lastSign(e.Age))
-	p.Hint = fmt.Sprintf("wait for it to end, or stop it; do not delete its document %s: the batch could then land twice", e.Document)
+	p.Hint = r.waitHint(e.Holder.Run, e.Age) + fmt.Sprintf(" ; do not delete its document %s: the batch could then land twice", e.Document)
 	return p
+}
+
+// waitHint is the way on where another run is in the way. That it may be declared dead is said only of one that
+// should have given a sign by now: most are alive.
+func (r *run) waitHint(other string, age time.Duration) string {
+	hint := "stop it, or wait for it to end: "
+	if r.options.Wait > 0 {
+		hint += "with a longer --wait"
+	} else {
+		hint += r.command("--wait=10m")
+	}
+	if age > 3*r.config.Ledger.Heartbeat {
+		hint += " ; if you know that it is dead: " + r.recoverCommand("--dead", other)
+	}
+	return hint
 }
 
 // waitedFor says so if the run had waited before it was refused.
@@ -73,7 +89,7 @@ func lastSign(age time.Duration) string {
 // explainTargetHeld is for a run that another one excludes, because one of the two replaces the folder.
 func (r *run) explainTargetHeld(e *ledger.TargetHeldError) *problem.Problem {
 	who := fmt.Sprintf("run %s of pipeline %s (host %s, process %d, since %s", e.Other.Run, e.Other.Pipeline, e.Other.Host, e.Other.PID, when(e.Other.Since))
-	p := &problem.Problem{Code: problem.RunLeaseHeld, Data: untouched, Hint: "wait for it to end, or stop it"}
+	p := &problem.Problem{Code: problem.RunLeaseHeld, Data: untouched, Hint: r.waitHint(e.Other.Run, e.Age)}
 	for _, t := range r.plan.Tasks {
 		for _, o := range t.Targets {
 			if o.Path == e.Path {

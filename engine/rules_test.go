@@ -43,7 +43,9 @@ var mayImport = map[string][]string{
 	"schemas":                       {},
 	"schemas/gen":                   {"engine/problem"}, // it reads the source of the others; of problem it asks the exit code of each reason
 	"schemas/schematest":            {"schemas"},
-	"e2e":                           {},
+	"e2e":                           {"e2e/blackbox"},
+	"e2e/blackbox":                  {},
+	"torture":                       {"e2e/blackbox"},
 	"bench":                         {},
 	"mutants":                       {},
 	"bench/peer":                    {}, // measures against DuckDB itself
@@ -158,7 +160,7 @@ func TestOnlyFsopsChangesFileSystems(t *testing.T) {
 	eachCall(t, func(pkg, file string, sel *ast.SelectorExpr) {
 		// Guests have no file system, tools of the build are no part of the product.
 		// storetest's disk makes what a power cut leaves.
-		if pkg == "engine/store/fsops" || pkg == "engine/store/storetest" || pkg == "engine/writer/internal/pack" || pkg == "mutants" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "plugins/") {
+		if pkg == "engine/store/fsops" || pkg == "engine/store/storetest" || pkg == "engine/writer/internal/pack" || pkg == "mutants" || pkg == "torture" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "plugins/") {
 			return
 		}
 		if id, ok := sel.X.(*ast.Ident); ok && slices.Contains(changes[id.Name], sel.Sel.Name) {
@@ -204,11 +206,11 @@ func TestOnlyMainExits(t *testing.T) {
 
 // isProgram tells whether a package is a small program of its own beside the product's.
 func isProgram(pkg string) bool {
-	return pkg == "engine/config/gen" || pkg == "schemas/gen" || pkg == "mutants" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
+	return pkg == "engine/config/gen" || pkg == "schemas/gen" || pkg == "mutants" || pkg == "torture" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
 }
 
 // Whether a run lives is judged by looking: a signal, also number 0, may reach a process that took its pid. The plugin
-// host ends the child that it started, and a fault ends its own process.
+// host ends the child that it started, a fault ends its own process, and the torture is no part of the product.
 func TestR09_NothingSignalsAnotherProcess(t *testing.T) {
 	signals := []string{"Kill", "Signal", "FindProcess", "PidfdOpen", "PidfdSendSignal"}
 	seen := 0
@@ -217,7 +219,7 @@ func TestR09_NothingSignalsAnotherProcess(t *testing.T) {
 			return
 		}
 		seen++
-		if pkg != "engine/writer" && pkg != "engine/store/fsops" {
+		if pkg != "engine/writer" && pkg != "engine/store/fsops" && pkg != "torture" {
 			t.Errorf("%s: %s reaches another process", file, sel.Sel.Name)
 		}
 	})

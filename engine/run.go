@@ -27,7 +27,8 @@ type run struct {
 	formats *formats
 	ledger  *ledger.Ledger
 	record  *ledger.Run
-	leases  []*ledger.Lease // in the order of plan.Tasks
+	leases  []*ledger.Lease          // in the order of plan.Tasks
+	stuck   map[string][]ledger.Left // what is left of the run's own batches and cannot be finished, by batch
 	early   *early
 	scratch string // name of what the run keeps outside its ledger; "": there was no ledger yet
 
@@ -113,7 +114,7 @@ func (r *run) lease(ctx context.Context) error {
 	}
 	requests := r.requests()
 	for _, q := range requests {
-		if err := r.ledger.Refusal(ctx, q); err != nil && !r.waitsFor(err) {
+		if err := orLeft(r.ledger.Refusal(ctx, q), q.Batch, r.stuck[q.Batch.Name()]); err != nil && !r.waitsFor(err) {
 			return r.explain(told(ctx, err), q.Batch.Task)
 		}
 	}
@@ -147,10 +148,28 @@ func (r *run) lease(ctx context.Context) error {
 	r.tellTakeovers()
 	if err != nil {
 		r.end(ctx, ledger.Refused)
-		return r.explain(told(ctx, err), "")
+		return r.beforeItBegan(r.explain(told(ctx, err), ""))
 	}
 	r.collectSpill()
 	return nil
+}
+
+// orLeft is the refusal of a finished batch; but where what it committed has not all landed, that is what is told.
+func orLeft(refusal error, b ledger.Batch, left []ledger.Left) error {
+	if len(left) > 0 && errors.As(refusal, new(*ledger.FinishedError)) {
+		return &ledger.LeftError{Batch: b, Left: left}
+	}
+	return refusal
+}
+
+// beforeItBegan says of a start that was told to stop while it waited that nothing had happened yet.
+func (r *run) beforeItBegan(list problem.List) problem.List {
+	for _, p := range list {
+		if p.Code == problem.Interrupted || p.Code == problem.Terminated {
+			p.Data, p.Hint = untouched, "run it again"
+		}
+	}
+	return list
 }
 
 // waitsFor tells whether a refusal is one that the run was told to wait out.
@@ -208,9 +227,13 @@ func (r *run) finishCommitted(ctx context.Context) error {
 				ledgerBatchText(d.Batch), d.Batch.Task, d.Missing, d.Run))
 		}
 	}
+	r.stuck = map[string][]ledger.Left{}
 	for _, l := range left {
-		if r.ours(l.Batch) {
-			continue // the start is refused for it, and says so
+		if r.ours(l.Batch) { // the start is refused for it, and says so
+			if l.Entry.Do != "" {
+				r.stuck[l.Batch.Name()] = append(r.stuck[l.Batch.Name()], l)
+			}
+			continue
 		}
 		r.warn("earlier work cannot be finished now, and is tried again by every start: " + l.String())
 	}

@@ -7,16 +7,18 @@ import (
 
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
 )
 
 // Status is what the ledger knows of a pipeline.
 type Status struct {
-	Ledger     string        `json:"ledger"`     // path of the ledger
-	Exists     bool          `json:"exists"`     // there has been a run
-	Batches    []BatchStatus `json:"batches"`    // every batch of the pipeline that has a document
-	Runs       []RunStatus   `json:"runs"`       // runs that did not end well, or have not ended
-	Unreadable []string      `json:"unreadable"` // files that are there and cannot be used, with the reason
-	Stray      []string      `json:"stray"`      // staging folders that nothing names
+	Ledger     string             `json:"ledger"`     // path of the ledger
+	Exists     bool               `json:"exists"`     // there has been a run
+	Batches    []BatchStatus      `json:"batches"`    // every batch of the pipeline that has a document
+	Runs       []RunStatus        `json:"runs"`       // runs that did not end well, or have not ended
+	Unreadable []UnreadableStatus `json:"unreadable"` // files that are there and cannot be used
+	Stray      []StrayStatus      `json:"stray"`      // staging folders that nothing names
+	Recover    string             `json:"recover"`    // the command that finishes or drops what dead runs left
 
 	Missing []MissingDates `json:"missing,omitempty"` // for each task the dates of the range that are not finished, if a range was given
 }
@@ -33,15 +35,46 @@ type MissingDates struct {
 
 // BatchStatus is one batch. Several of the parts may be there at once.
 type BatchStatus struct {
-	Task     string          `json:"task"`               // name of the task
-	Batch    string          `json:"batch"`              // the variables that make it, as dt=2026-01-01; empty: it has none
-	Key      string          `json:"key"`                // key of the batch
-	State    string          `json:"state"`              // one of free, held and finished
-	Held     *HolderStatus   `json:"held,omitempty"`     // the run that holds it
-	Finished *FinishedStatus `json:"finished,omitempty"` // its last commit
-	Todo     int             `json:"todo"`               // entries of the to-do list that are left
-	Failed   string          `json:"failed,omitempty"`   // why the last try failed; absent: it did not
-	Kept     []string        `json:"kept,omitempty"`     // outputs that hold rows of a run that failed before its commit
+	Task     string           `json:"task"`               // name of the task
+	Batch    string           `json:"batch"`              // the variables that make it, as dt=2026-01-01; empty: it has none
+	Key      string           `json:"key"`                // key of the batch
+	State    string           `json:"state"`              // one of free, held and finished
+	Held     *HolderStatus    `json:"held,omitempty"`     // the run that holds it
+	Finished *FinishedStatus  `json:"finished,omitempty"` // its last commit
+	Todo     []WorkStatus     `json:"todo"`               // what earlier runs left to be done: the next start does it, and recover
+	Failed   string           `json:"failed,omitempty"`   // why the last try failed; absent: it did not
+	Doubtful []DoubtfulStatus `json:"doubtful,omitempty"` // outputs that hold rows of a run that ended before its commit
+}
+
+// WorkStatus is work on files that a run left.
+type WorkStatus struct {
+	Do     string `json:"do"`               // land, remove or drop: of staged files, of those that were replaced, of a staging folder
+	Run    string `json:"run"`              // id of the run that left it
+	Output string `json:"output"`           // name of the output
+	Path   string `json:"path"`             // the output folder; of drop, the staging folder
+	Files  int    `json:"files"`            // how many files are to be landed or removed
+	Stuck  string `json:"stuck,omitempty"`  // why it cannot be done now; absent: nothing is known to be in the way
+	Forget string `json:"forget,omitempty"` // the command that gives it up, if it is stuck
+}
+
+// DoubtfulStatus is an output that holds rows of a run which ended before its commit.
+type DoubtfulStatus struct {
+	Output string `json:"output"` // name of the output
+	Run    string `json:"run"`    // id of the run
+}
+
+// UnreadableStatus is a file of the ledger that is there and cannot be used.
+type UnreadableStatus struct {
+	Path   string `json:"path"`   // path of the file
+	Reason string `json:"reason"` // what is wrong with it
+	Hint   string `json:"hint"`   // what helps
+}
+
+// StrayStatus is a staging folder that no document names.
+type StrayStatus struct {
+	Path string `json:"path"`          // path of the folder
+	Run  string `json:"run,omitempty"` // id of the run that made it; absent: it cannot be told
+	Dead bool   `json:"dead"`          // that run is dead, so recover removes the folder
 }
 
 // HolderStatus is a run that holds a batch.
@@ -53,9 +86,12 @@ type HolderStatus struct {
 	Age   time.Duration `json:"heartbeat_age_ns"` // nanoseconds since its last heartbeat
 	Gone  bool          `json:"gone"`             // it has certainly ended: its process, or as its record says
 	Life  Life          `json:"life"`             // what is thought of it
+	Looks time.Duration `json:"watched_for_ns"`   // of a silent run: nanoseconds without a sign after which it counts as dead
+
+	Staged []WorkStatus `json:"staged,omitempty"` // of one that is not alive: what is dropped when the batch is taken from it
 }
 
-// Life is what is thought of a run that holds a batch.
+// Life is what is thought of a run.
 type Life string
 
 // The judgements.
@@ -65,11 +101,11 @@ const (
 	Dead   Life = "dead"   // the next start takes the batch over
 )
 
-func lifeOf(h *ledger.HeldError) Life {
+func lifeOf(dead bool, looks time.Duration) Life {
 	switch {
-	case h.Dead:
+	case dead:
 		return Dead
-	case h.Looks > 0:
+	case looks > 0:
 		return Silent
 	}
 	return Alive
@@ -88,11 +124,15 @@ type FinishedStatus struct {
 type RunStatus struct {
 	Run      string    `json:"run"`                // id of the run
 	Status   string    `json:"status"`             // how far it got, as in its record
+	Life     Life      `json:"life"`               // what is thought of it; one whose record says that it has ended is dead
+	Gone     bool      `json:"gone"`               // it has certainly ended: its process, or as its record says
 	Host     string    `json:"host"`               // its host name
 	PID      int       `json:"pid"`                // its process id
 	Since    time.Time `json:"since"`              // when it began
 	By       string    `json:"by,omitempty"`       // the run that took a batch over from it
 	Doubtful []string  `json:"doubtful,omitempty"` // outputs that it had replaced without a commit, as task.output
+
+	Age time.Duration `json:"heartbeat_age_ns"` // nanoseconds since its last heartbeat, or since its record was written
 }
 
 // Status reads the ledger of a pipeline. It changes nothing and needs no variables; those that are given
@@ -121,7 +161,7 @@ func (e *Engine) Status(ctx context.Context, o Options, rg *Range) (Status, erro
 	if err != nil {
 		return Status{}, err
 	}
-	r := &run{Engine: e, options: o, config: pipeline}
+	r := &run{Engine: e, options: o, config: pipeline, plan: &plan.Plan{}}
 	if err := r.openLedger(ctx); err != nil {
 		return Status{}, err
 	}
@@ -129,19 +169,39 @@ func (e *Engine) Status(ctx context.Context, o Options, rg *Range) (Status, erro
 	if err != nil {
 		return Status{}, r.explain(err, "")
 	}
-	s := Status{Missing: missing, Ledger: r.ledger.Path(), Exists: known.ID != "", Batches: []BatchStatus{}, Runs: []RunStatus{}, Unreadable: []string{}, Stray: append([]string{}, known.Stray...)}
+	s := Status{Missing: missing, Ledger: r.ledger.Path(), Exists: known.ID != "", Batches: []BatchStatus{}, Runs: r.runStatuses(known), Unreadable: r.unreadable(known),
+		Stray: strays(known), Recover: r.recoverCommand()}
 	for _, v := range known.Batches {
 		if r.chosen(v.Batch) && inRange(v.Batch) {
-			s.Batches = append(s.Batches, batchStatus(v))
+			s.Batches = append(s.Batches, r.batchStatus(v))
 		}
 	}
-	for _, rec := range known.Records {
-		s.Runs = append(s.Runs, RunStatus{Run: rec.Run, Status: string(rec.Status), Host: rec.Host, PID: rec.PID, Since: rec.Since, By: rec.By, Doubtful: rec.Doubtful})
-	}
-	for _, u := range known.Unreadable {
-		s.Unreadable = append(s.Unreadable, u.Error())
-	}
 	return s, nil
+}
+
+func (r *run) runStatuses(st ledger.LedgerStatus) []RunStatus {
+	all := []RunStatus{}
+	for _, rec := range st.Records {
+		all = append(all, RunStatus{Run: rec.Run, Status: string(rec.Status), Host: rec.Host, PID: rec.PID, Since: rec.Since, By: rec.By, Doubtful: rec.Doubtful,
+			Life: lifeOf(rec.Dead, rec.Looks), Gone: rec.Gone, Age: rec.Age})
+	}
+	return all
+}
+
+func (r *run) unreadable(st ledger.LedgerStatus) []UnreadableStatus {
+	all := []UnreadableStatus{}
+	for _, u := range st.Unreadable {
+		all = append(all, UnreadableStatus{Path: u.Path, Reason: u.Reason, Hint: r.unreadableHint(u)})
+	}
+	return all
+}
+
+func strays(st ledger.LedgerStatus) []StrayStatus {
+	all := []StrayStatus{}
+	for _, d := range st.Stray {
+		all = append(all, StrayStatus{Path: d.Path, Run: d.Run, Dead: d.Dead})
+	}
+	return all
 }
 
 // chosen tells whether a batch has the values of all variables that were given.
@@ -154,28 +214,62 @@ func (r *run) chosen(b ledger.Batch) bool {
 	return true
 }
 
-func batchStatus(v ledger.View) BatchStatus {
-	s := BatchStatus{Task: v.Batch.Task, Batch: variablesText(v.Batch.Variables, v.Batch.Profile), Key: v.Batch.Key, State: string(v.State), Todo: len(v.Todo)}
+func (r *run) batchStatus(v ledger.View) BatchStatus {
+	s := BatchStatus{Task: v.Batch.Task, Batch: variablesText(v.Batch.Variables, v.Batch.Profile), Key: v.Batch.Key, State: string(v.State), Todo: []WorkStatus{}}
+	for _, e := range v.Todo {
+		w := r.workStatus(e)
+		for _, l := range v.Stuck {
+			if w.Stuck == "" && l.Entry.Do == e.Do && l.Entry.Run == e.Run && l.Entry.Output == e.Output {
+				w.Stuck, w.Forget = l.Err.Error(), r.recoverCommand("--forget", e.Run)
+			}
+		}
+		s.Todo = append(s.Todo, w)
+	}
 	if h := v.Held; h != nil {
-		s.Held = &HolderStatus{Run: h.Holder.Run, Host: h.Holder.Host, PID: h.Holder.PID, Since: h.Holder.Since, Age: h.Age, Gone: h.Gone, Life: lifeOf(h)}
+		held := holderStatus(h)
+		s.Held = &held
+		if s.Held.Life != Alive {
+			for _, e := range v.Drops {
+				s.Held.Staged = append(s.Held.Staged, r.workStatus(e))
+			}
+		}
 	}
 	if f := v.Finished; f != nil {
-		s.Finished = &FinishedStatus{Run: f.Run, At: f.At}
-		for _, o := range f.Outputs {
-			s.Finished.Rows += o.Rows
-			s.Finished.Files += o.Files
-			s.Finished.Bytes += o.Bytes
-		}
+		s.Finished = finishedStatus(f)
 	}
 	for _, t := range v.Tried {
 		for _, output := range t.Kept {
-			if !slices.Contains(s.Kept, output) {
-				s.Kept = append(s.Kept, output)
+			if d := (DoubtfulStatus{Output: output, Run: t.Run}); !slices.Contains(s.Doubtful, d) {
+				s.Doubtful = append(s.Doubtful, d)
 			}
 		}
 	}
 	if n := len(v.Tried); n > 0 {
 		s.Failed = v.Tried[n-1].Reason
+	}
+	return s
+}
+
+// workStatus describes an entry of a to-do list.
+func (r *run) workStatus(e ledger.Entry) WorkStatus {
+	folder, staging := r.ledger.Paths(e)
+	w := WorkStatus{Do: string(e.Do), Run: e.Run, Output: e.Output, Path: folder, Files: len(e.Names)}
+	if e.Do == ledger.Drop {
+		w.Path = staging
+	}
+	return w
+}
+
+func holderStatus(h *ledger.HeldError) HolderStatus {
+	return HolderStatus{Run: h.Holder.Run, Host: h.Holder.Host, PID: h.Holder.PID, Since: h.Holder.Since, Age: h.Age, Gone: h.Gone, Life: lifeOf(h.Dead, h.Looks), Looks: h.Looks}
+}
+
+func finishedStatus(f *ledger.Finished) *FinishedStatus {
+	s := &FinishedStatus{Run: f.Run, At: f.At}
+	for _, o := range f.Outputs {
+		s.Rows += o.Rows
+		s.Files += o.Files
+		s.Bytes += o.Bytes
 	}
 	return s
 }

@@ -13,12 +13,18 @@ import (
 func (r *run) waiting(err error) {
 	var held *ledger.HeldError
 	var target *ledger.TargetHeldError
-	message := "waiting: " + err.Error()
+	message := ""
 	switch {
 	case errors.As(err, &held) && held.Looks > 0:
 		message = watching(held.Holder.Run, held.Holder.Host, held.Holder.PID, held.Age, held.Looks)
 	case errors.As(err, &target) && target.Looks > 0:
 		message = watching(target.Other.Run, target.Other.Host, target.Other.PID, target.Age, target.Looks)
+	case errors.As(err, &held):
+		message = fmt.Sprintf("waiting up to %s for batch %s of task %s, held by run %s (host %s, process %d)", r.options.Wait, ledgerBatchText(held.Batch), held.Batch.Task,
+			held.Holder.Run, held.Holder.Host, held.Holder.PID)
+	case errors.As(err, &target):
+		message = fmt.Sprintf("waiting up to %s for %s, which run %s of pipeline %s (host %s, process %d) writes to", r.options.Wait, target.Path,
+			target.Other.Run, target.Other.Pipeline, target.Other.Host, target.Other.PID)
 	}
 	r.emit(report.Event{Kind: report.RunWaiting, Message: message})
 }

@@ -4,11 +4,13 @@
 //
 //	go run ./mutants            all of them
 //	go run ./mutants NAME…      these
+//	go run ./mutants -overlay DIR NAME   writes a mutant to a folder, and prints the file for go build -overlay
 package main
 
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,13 +35,24 @@ type mutant struct {
 }
 
 func main() {
+	dir := flag.String("overlay", "", "only write the mutant named to this folder")
+	flag.Parse()
 	chosen := mutants
-	if names := os.Args[1:]; len(names) > 0 {
+	if names := flag.Args(); len(names) > 0 {
 		chosen = slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return !slices.Contains(names, m.name) })
 		if len(chosen) != len(names) {
 			fmt.Fprintln(os.Stderr, "some of these names are not in mutants/list.go")
 			os.Exit(2)
 		}
+	}
+	if *dir != "" {
+		overlay, err := chosen[0].overlay(*dir)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println(overlay)
+		return
 	}
 	if survivors := run(chosen); survivors > 0 {
 		fmt.Fprintf(os.Stderr, "%d of %d mutants survive: a test that cannot fail proves nothing\n", survivors, len(chosen))

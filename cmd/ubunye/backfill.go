@@ -53,9 +53,11 @@ func (a *app) backfillCommand() *cobra.Command {
 	var rerun rerunFlag
 	var asJSON, quiet, dryRun, keepGoing, failFast bool
 	var parallel int
+	var wait waitFlag
 	flags := func(cmd *cobra.Command) {
 		dates.add(cmd)
 		rerun.add(cmd)
+		wait.add(cmd)
 		s := cmd.Flags()
 		s.IntVar(&parallel, "parallel", 1, "`NUMBER` of dates to run at once; they share the memory that one run may have")
 		s.BoolVar(&keepGoing, "keep-going", false, "try all dates, whichever fail")
@@ -81,6 +83,7 @@ func (a *app) backfillCommand() *cobra.Command {
 			a.running = !dryRun
 			a.chooseReporter(asJSON, quiet)
 			rerun.apply(&o)
+			o.Wait = wait.value
 			b := engine.Backfill{Range: dates.Range, Parallel: parallel, Start: a.startRun(parallel)}
 			switch {
 			case keepGoing:

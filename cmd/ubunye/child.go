@@ -104,6 +104,9 @@ func runArgs(o engine.Options) []string {
 			add(flag, fmt.Sprint(v))
 		}
 	}
+	if o.Wait > 0 {
+		add("wait", o.Wait.String())
+	}
 	switch {
 	case o.RerunAnyway:
 		args = append(args, "--rerun=anyway")

@@ -33,7 +33,7 @@ func completePipeline(cmd *cobra.Command, file *string) {
 	}
 	complete(cmd, "variable", names(func(o config.Outline) []config.Named { return o.Variables }))
 	complete(cmd, "every", cobra.FixedCompletions([]cobra.Completion{string(config.EveryHour), string(config.EveryDay), string(config.EveryWeek), string(config.EveryMonth)}, cobra.ShellCompDirectiveNoFileComp))
-	for _, name := range []string{"memory", "threads", "from", "to", "parallel"} {
+	for _, name := range []string{"memory", "threads", "from", "to", "parallel", "wait", "set-aside", "forget", "dead"} {
 		complete(cmd, name, cobra.NoFileCompletions)
 	}
 }

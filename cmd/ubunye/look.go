@@ -138,49 +138,121 @@ func (a *app) printStatus(s engine.Status) {
 		a.line("no run yet: there is no ledger at %s", s.Ledger)
 	}
 	for _, b := range s.Batches {
-		a.line("task %s, batch %s: %s", b.Task, batchName(b.Batch, b.Key), b.State)
-		if h := b.Held; h != nil {
-			state := string(h.Life) + ", last heartbeat " + h.Age.Round(time.Second).String() + " ago"
-			switch {
-			case h.Gone:
-				state = "dead, its process is gone; the next start takes the batch over"
-			case h.Life == engine.Dead:
-				state += "; the next start takes the batch over"
-			}
-			a.line("  held by run %s (host %s, process %d) since %s, %s", h.Run, h.Host, h.PID, stamp(h.Since), state)
-		}
-		if f := b.Finished; f != nil {
-			a.line("  finished %s by run %s: %s in %s (%s)", stamp(f.At), f.Run, report.Count(f.Rows, "row"), report.Count(f.Files, "file"), report.Size(f.Bytes))
-		}
-		if b.Todo > 0 {
-			a.line("  %s left on its to-do list; the next start goes on with it", report.Count(int64(b.Todo), "entry"))
-		}
-		if b.Failed != "" {
-			a.line("  last try failed: %s", b.Failed)
-		}
-		for _, output := range b.Kept {
-			a.line("  output %s holds rows of a run that failed before its commit; the next run of the batch replaces them", output)
-		}
+		a.printBatch(b, s.Recover)
 	}
 	for _, m := range s.Missing {
 		a.printMissing(m)
 	}
 	for _, r := range s.Runs {
-		more := ""
-		if r.By != "" {
-			more = ", taken over by run " + r.By
-		}
-		if len(r.Doubtful) > 0 {
-			more += "; it had replaced, without a commit: " + strings.Join(r.Doubtful, ", ")
-		}
-		a.line("run %s: %s (host %s, process %d, since %s)%s", r.Run, r.Status, r.Host, r.PID, stamp(r.Since), more)
+		a.printRun(r)
 	}
 	for _, u := range s.Unreadable {
-		a.line("unreadable: %s", u)
+		a.line("unreadable: %s: %s (%s)", u.Path, u.Reason, u.Hint)
 	}
-	for _, dir := range s.Stray {
-		a.line("stray staging folder, named by no batch: %s", dir)
+	for _, d := range s.Stray {
+		next := strayText(d)
+		if d.Dead {
+			next += "; it goes by: " + s.Recover
+		}
+		a.line("stray staging folder, named by no batch: %s: %s", d.Path, next)
 	}
+}
+
+func (a *app) printBatch(b engine.BatchStatus, recovery string) {
+	a.line("task %s, batch %s: %s", b.Task, batchName(b.Batch, b.Key), b.State)
+	line := func(format string, args ...any) { a.line("  "+format, args...) }
+	if h := b.Held; h != nil {
+		line("held by run %s (host %s, process %d) since %s, %s", h.Run, h.Host, h.PID, stamp(h.Since), lifeText(*h))
+		if h.Life == engine.Dead {
+			line("the next start takes the batch over; to free it without running: %s", recovery)
+		}
+		for _, w := range h.Staged {
+			line("what it staged for output %s goes then: %s", w.Output, w.Path)
+		}
+	}
+	if f := b.Finished; f != nil {
+		line("finished %s by run %s: %s in %s (%s)", stamp(f.At), f.Run, report.Count(f.Rows, "row"), report.Count(f.Files, "file"), report.Size(f.Bytes))
+	}
+	for _, w := range b.Todo {
+		line("left to do: %s; %s", workText(w), orElse(w.Stuck, "every start goes on with it, and "+recovery, "it is stuck: "))
+		if w.Stuck != "" {
+			line("  remove the cause; if that can never be, give it up: %s", w.Forget)
+		}
+	}
+	if b.Failed != "" {
+		line("last try failed: %s", b.Failed)
+	}
+	for _, d := range b.Doubtful {
+		line("%s", doubtText(d))
+	}
+}
+
+// orElse is the text with what leads to it, or what is said without one.
+func orElse(text, otherwise, lead string) string {
+	if text == "" {
+		return otherwise
+	}
+	return lead + text
+}
+
+// workText says what is left to be done.
+func workText(w engine.WorkStatus) string {
+	switch w.Do {
+	case "land":
+		return fmt.Sprintf("land %s that run %s committed in %s", report.Count(int64(w.Files), "file"), w.Run, w.Path)
+	case "remove":
+		return fmt.Sprintf("remove %s that run %s replaced from %s", report.Count(int64(w.Files), "file"), w.Run, w.Path)
+	case "drop":
+		return fmt.Sprintf("drop what run %s staged in %s", w.Run, w.Path)
+	}
+	return fmt.Sprintf("%q of run %s in %s", w.Do, w.Run, w.Path)
+}
+
+// lifeText says what is thought of a holder, and from what.
+func lifeText(h engine.HolderStatus) string {
+	last := "last heartbeat " + h.Age.Round(time.Second).String() + " ago"
+	switch {
+	case h.Gone:
+		return "dead: its process is gone"
+	case h.Life == engine.Dead:
+		return "dead: " + last
+	case h.Life == engine.Silent:
+		return fmt.Sprintf("silent for %s: dead if it gives no sign for %s while a start watches it", h.Age.Round(time.Second), h.Looks.Round(time.Second))
+	}
+	return "alive, " + last
+}
+
+func (a *app) printRun(r engine.RunStatus) {
+	state := r.Status
+	switch {
+	case r.Status != "asking" && r.Status != "waiting" && r.Status != "running": // it says itself that it has ended
+	case r.Gone:
+		state += ", but dead: its process is gone"
+	case r.Life == engine.Dead:
+		state += ", but dead: last heartbeat " + r.Age.Round(time.Second).String() + " ago"
+	case r.Life == engine.Silent:
+		state += ", silent for " + r.Age.Round(time.Second).String()
+	default:
+		state += ", alive"
+	}
+	if r.By != "" {
+		state += ", taken over by run " + r.By
+	}
+	if len(r.Doubtful) > 0 {
+		state += "; it had replaced, without a commit: " + strings.Join(r.Doubtful, ", ")
+	}
+	a.line("run %s (host %s, process %d, since %s): %s", r.Run, r.Host, r.PID, stamp(r.Since), state)
+}
+
+// strayText says whose a stray staging folder is.
+func strayText(d engine.StrayStatus) string {
+	switch {
+	case d.Run == "":
+		return "nobody can tell whose it is"
+	case d.Dead:
+		return "of run " + d.Run + ", which is dead"
+	}
+	return "of run " + d.Run + ", which is not known to be dead"
 }
 
 func (a *app) versionCommand() *cobra.Command {
@@ -210,7 +282,7 @@ func batchName(batch, key string) string {
 	if batch == "" {
 		return "without variables (" + key + ")"
 	}
-	return batch + " (" + key + ")"
+	return report.Line(batch) + " (" + key + ")"
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }

@@ -24,8 +24,8 @@ func TestResultsKeepToTheirLines(t *testing.T) {
 		}, []string{"task t, batch region=" + good + " (k)", "  would run: first " + good, "  output o: csv to out/" + good + ", mode append, delivery claims", "    would " + good}},
 		{"status", func() {
 			a.printStatus(engine.Status{Exists: true, Batches: []engine.BatchStatus{{Task: "t", Batch: "region=" + bad, Key: "k", State: "free", Failed: "no " + bad}},
-				Missing: []engine.MissingDates{{Task: "t", Variable: "region", Of: 1, All: []string{bad}, Dates: []string{bad}}}, Unreadable: []string{bad}, Stray: []string{"/" + bad}})
-		}, []string{"task t, batch region=" + good + " (k): free", "  last try failed: no " + good, "task t: 1 of 1 date of region missing: " + good, "unreadable: " + good, "stray staging folder, named by no batch: /" + good}},
+				Missing: []engine.MissingDates{{Task: "t", Variable: "region", Of: 1, All: []string{bad}, Dates: []string{bad}}}, Unreadable: []engine.UnreadableStatus{{Path: "/" + bad, Reason: bad, Hint: bad}}, Stray: []engine.StrayStatus{{Path: "/" + bad}}})
+		}, []string{"task t, batch region=" + good + " (k): free", "  last try failed: no " + good, "task t: 1 of 1 date of region missing: " + good, "unreadable: /" + good + ": " + good + " (" + good + ")", "stray staging folder, named by no batch: /" + good + ": nobody can tell whose it is"}},
 		{"show", func() {
 			value := bad
 			a.printTable(engine.Table{Task: "t", Output: "o", Path: "out/" + bad, Columns: []string{bad}, Rows: [][]*string{{&value}}, Total: 1})

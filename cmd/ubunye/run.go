@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,8 +13,10 @@ func (a *app) runCommand() *cobra.Command {
 	var rerun rerunFlag
 	var asJSON, quiet bool
 	var parallel, beside int
+	var wait waitFlag
 	flags := func(cmd *cobra.Command) {
 		rerun.add(cmd)
+		wait.add(cmd)
 		cmd.Flags().BoolVar(&asJSON, "json", false, "print one event a line on stdout, as JSON")
 		cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print warnings and problems only")
 		cmd.Flags().IntVar(&parallel, "parallel", 1, "most `TASKS` that run side by side")
@@ -26,6 +29,7 @@ func (a *app) runCommand() *cobra.Command {
 			a.chooseReporter(asJSON, quiet)
 			e.Every = a.every
 			rerun.apply(&o)
+			o.Wait = wait.value
 			if cmd.Flags().Changed("parallel") {
 				o.Settings["parallel"] = parallel
 			}
@@ -37,7 +41,8 @@ func (a *app) runCommand() *cobra.Command {
 		})
 	cmd.Long = `Run holds the batches of all tasks, or refuses in one line; then it runs the tasks. A batch is a task
 and its variables. A finished batch of a task that appends is refused, unless --rerun says that it is
-to be replaced.`
+to be replaced. A batch that another run holds is refused too; with --wait the run waits for it, and takes
+the batch over if its holder dies meanwhile.`
 	return cmd
 }
 
@@ -63,4 +68,28 @@ func (f *rerunFlag) Set(value string) error {
 func (f *rerunFlag) apply(o *engine.Options) {
 	o.Rerun = f.value == "true" || f.value == "anyway"
 	o.RerunAnyway = f.value == "anyway"
+}
+
+// waitFlag is --wait.
+type waitFlag struct{ value time.Duration }
+
+func (f *waitFlag) add(cmd *cobra.Command) {
+	cmd.Flags().Var(f, "wait", "wait for what other runs hold, at most so `LONG` (10m, 1h30m), instead of refusing")
+}
+
+// String, Set and Type uphold pflag.Value.
+func (f *waitFlag) String() string {
+	if f.value == 0 {
+		return "" // the help names no default
+	}
+	return f.value.String()
+}
+func (f *waitFlag) Type() string { return "duration" }
+func (f *waitFlag) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return errors.New("write a time like 30s, 10m or 1h30m")
+	}
+	f.value = d
+	return nil
 }

@@ -164,11 +164,13 @@ func (r *Run) acquire(ctx context.Context, req Request) (*Lease, error) {
 	if err == nil {
 		err = r.ledger.refusal(s.doc, nil, s.version, req)
 	}
-	if err != nil {
-		r.giveBack(ctx, []*Lease{s})
-		return nil, err
+	if err == nil {
+		return s, nil
 	}
-	return s, nil
+	if given := s.Release(context.WithoutCancel(ctx)); errors.As(given, new(*LostError)) {
+		err = given // the batch is another run's, which may be why files are gone that were there
+	}
+	return nil, err
 }
 
 // takeAndDrain makes this run the holder, from a dead one perhaps, and does what the to-do list says. After an

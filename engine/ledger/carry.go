@@ -155,27 +155,8 @@ func (w *work) trusted(found bool, t targetFile) error {
 // land renames each staged file to its final name. Names are resolved each time and nothing is kept
 // open: a folder that was renamed meanwhile must not be written through an old handle.
 func (w *work) land(ctx context.Context) error {
-	t, err := w.locate()
+	t, staging, err := w.mayLand()
 	if err != nil {
-		return err
-	}
-	staging := w.ledger.stagingPath(w.base, w.entry.Staging)
-	stagingThere, err := there(staging)
-	if err != nil {
-		return err
-	}
-	found := stagingThere && len(w.entry.Names) == 0
-	for _, name := range w.entry.Names {
-		staged, err := there(stagedPath(staging, name))
-		landed, err2 := there(w.final(name))
-		if err := errors.Join(err, err2); err != nil {
-			return err
-		}
-		if found = staged || landed; found {
-			break // one is enough; landOne looks for each of the others
-		}
-	}
-	if err := w.trusted(found, t); err != nil {
 		return err
 	}
 	if err := w.makeBase(staging); err != nil {
@@ -204,6 +185,30 @@ func (w *work) land(ctx context.Context) error {
 	return w.ledger.dropStaging(staging, nil)
 }
 
+// mayLand finds the staging folder, and refuses to land if nothing tells that this is the right disk.
+func (w *work) mayLand() (t targetFile, staging string, err error) {
+	if t, err = w.locate(); err != nil {
+		return t, "", err
+	}
+	staging = w.ledger.stagingPath(w.base, w.entry.Staging)
+	stagingThere, err := there(staging)
+	if err != nil {
+		return t, "", err
+	}
+	found := stagingThere && len(w.entry.Names) == 0
+	for _, name := range w.entry.Names {
+		staged, err := there(stagedPath(staging, name))
+		landed, err2 := there(w.final(name))
+		if err := errors.Join(err, err2); err != nil {
+			return t, "", err
+		}
+		if found = staged || landed; found {
+			break // one is enough; landOne looks for each of the others
+		}
+	}
+	return t, staging, w.trusted(found, t)
+}
+
 // makeBase makes the output folder if it was absent when the run prepared, and only the part of its
 // path that was: a folder missing above that is a disk that is not there. The folders above are synced
 // also if it is there: who made it may have died before.
@@ -213,17 +218,24 @@ func (w *work) makeBase(staging string) error {
 		anchor = filepath.Dir(anchor)
 		w.dirs[anchor] = true
 	}
-	is, err := there(w.base)
-	if err != nil || is {
+	if is, err := there(w.base); err != nil || is {
 		return err
 	}
+	if err := w.mayMakeBase(staging, anchor); err != nil {
+		return err
+	}
+	return w.ledger.makeBelow(anchor, w.base)
+}
+
+// mayMakeBase refuses if the folders above the part that was absent are not there, or not the ones they were.
+func (w *work) mayMakeBase(staging, anchor string) error {
 	if is, err := there(anchor); err != nil || !is || anchor == w.base {
 		return cmp.Or(err, fmt.Errorf("the folder %s is gone; is its disk mounted?", anchor))
 	}
 	if !sameDisk(staging, anchor) {
 		return fmt.Errorf("%s lies on another disk than when it was chosen; is the right one mounted?", anchor)
 	}
-	return w.ledger.makeBelow(anchor, w.base)
+	return nil
 }
 
 // makeBelow makes the folders from below anchor down to path.
@@ -291,6 +303,23 @@ func (w *work) makeSuccess() error {
 // remove removes the files of a batch that was replaced. list is the whole to-do list: names that it
 // landed in the same folder prove that the folder is the right one.
 func (w *work) remove(ctx context.Context, list []Entry) error {
+	if err := w.mayRemove(list); err != nil {
+		return err
+	}
+	for _, name := range w.entry.Names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := remove(w.ledger, w.final(name)); err != nil {
+			return err
+		}
+		w.carried.removed++
+	}
+	return w.sync(removedFirst)
+}
+
+// mayRemove refuses if nothing tells that this is the right disk.
+func (w *work) mayRemove(list []Entry) error {
 	t, err := w.locate()
 	if err != nil {
 		return err
@@ -309,19 +338,7 @@ func (w *work) remove(ctx context.Context, list []Entry) error {
 		}
 		found = found || is
 	}
-	if err := w.trusted(found, t); err != nil {
-		return err
-	}
-	for _, name := range w.entry.Names {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := remove(w.ledger, w.final(name)); err != nil {
-			return err
-		}
-		w.carried.removed++
-	}
-	return w.sync(removedFirst)
+	return w.trusted(found, t)
 }
 
 // sync makes every name durable that the entry changed, also where another process did the work.

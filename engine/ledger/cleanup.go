@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -20,11 +21,11 @@ const (
 
 // cleanUp goes through the records of other runs of the pipeline, or with a target in the same place. Batches
 // that dead runs hold are taken from them and given back free; their records say what became of them. Nothing
-// hangs on it: what cannot be done now is tried again by the next start.
-func (r *Run) cleanUp(ctx context.Context, of whom) {
+// hangs on it: what cannot be done now is tried again by the next start. It returns the batches that could not be taken.
+func (r *Run) cleanUp(ctx context.Context, of whom) (left []Left) {
 	records, _, err := r.ledger.records()
 	if err != nil {
-		return // the next start says so
+		return nil // the next start says so
 	}
 	x := r.exclusion()
 	for _, o := range records {
@@ -34,11 +35,14 @@ func (r *Run) cleanUp(ctx context.Context, of whom) {
 		j := x.life(o)
 		if j.gone || of == dead && j.dead {
 			for _, b := range o.Batches {
-				r.clear(ctx, b, o.Run)
+				if _, err := r.clear(ctx, b, o.Run); err != nil && !errors.Is(err, errNotHeld) {
+					left = append(left, Left{Batch: b, Path: pathOf(err, b.Name()), Err: err})
+				}
 			}
 		}
 		r.ledger.mend(ctx, o.Run, j, x.now)
 	}
+	return left
 }
 
 // keepRecords is how long a record is kept of which nothing is left but what it tells.

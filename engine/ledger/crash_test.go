@@ -220,9 +220,9 @@ func (w *world) nothingStaged(t *testing.T) {
 	t.Helper()
 	st, err := w.open(nil).Status(context.Background(), "")
 	w.must(err)
-	for _, dir := range st.Stray {
-		if !strings.Contains(dir, "/r/k/o") && !strings.Contains(dir, "_ubunye-0123456789ab") {
-			t.Fatalf("staging is left that no document names: %s", dir)
+	for _, s := range st.Stray {
+		if !strings.Contains(s.Path, "/r/k/o") && !strings.Contains(s.Path, "_ubunye-0123456789ab") {
+			t.Fatalf("staging is left that no document names: %s", s.Path)
 		}
 	}
 	for _, b := range st.Batches {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/store"
 )
@@ -28,6 +29,11 @@ type Completed struct {
 // What cannot be carried out is returned as left; so is a record or a document that cannot be read,
 // with an *UnreadableError. The error is nil unless the records could not be listed.
 func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string, targets ...Target) ([]Completed, []Left, error) {
+	return l.finish(ctx, pipeline, targets, nil)
+}
+
+// finish is FinishCommitted for the batches of these names too.
+func (l *Ledger) finish(ctx context.Context, pipeline string, targets []Target, names []string) ([]Completed, []Left, error) {
 	records, bad, err := l.records()
 	if err != nil {
 		return nil, nil, err
@@ -37,6 +43,11 @@ func (l *Ledger) FinishCommitted(ctx context.Context, pipeline string, targets .
 		left = append(left, Left{Path: e.Path, Err: e})
 	}
 	batches := map[string]Batch{}
+	for _, name := range names {
+		if parts := strings.Split(name, "/"); len(parts) == 3 {
+			batches[name] = Batch{Pipeline: parts[0], Task: parts[1], Key: parts[2]}
+		}
+	}
 	targets = l.realTargets(targets)
 	records = slices.DeleteFunc(records, func(r Record) bool { return !r.of(pipeline) && !r.meets(targets) })
 	for _, r := range records {

@@ -187,6 +187,8 @@ type View struct {
 	Held     *HeldError // of a held batch
 	Finished *Finished  // the last commit, whatever the state
 	Todo     []Entry    // work left by earlier runs, done by the next start
+	Stuck    []Left     // entries of Todo that cannot be carried out now, as far as can be told by looking
+	Drops    []Entry    // what the holder staged, dropped when the batch is taken over from it
 	Tried    []Try
 	Document string // path of the document; "" if it never was
 }
@@ -201,10 +203,11 @@ func (l *Ledger) Look(ctx context.Context, b Batch) (View, error) {
 }
 
 func (l *Ledger) view(d *Document, v store.Version) View {
-	view := View{Batch: d.Batch, State: StateFree, Finished: d.Finished, Todo: d.Todo, Tried: d.Tried, Document: v.Path}
+	view := View{Batch: d.Batch, State: StateFree, Finished: d.Finished, Todo: d.Todo, Stuck: l.stuck(d), Tried: d.Tried, Document: v.Path}
 	switch {
 	case d.Holder != nil:
 		view.State = StateHeld
+		view.Drops = drops(d, d.Holder.Run)
 		view.Held = l.judgeHolder(d, v, l.cfg.Now())
 	case d.Finished != nil:
 		view.State = StateFinished

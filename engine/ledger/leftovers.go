@@ -57,7 +57,7 @@ func (l *Ledger) probesOf(r Record) (paths []string) {
 			dirs = append(dirs, dir)
 		}
 		for _, b := range r.Batches {
-			name := probeName(r.Run, b, t.Path)
+			name := l.probeName(r.Run, b, t.Path)
 			for _, dir := range dirs {
 				paths = append(paths, filepath.Join(dir, name), filepath.Join(dir, name+probeFrom), filepath.Join(dir, name+probeFrom+stagedSuffix))
 			}
@@ -69,9 +69,10 @@ func (l *Ledger) probesOf(r Record) (paths []string) {
 // probeFrom ends the name that a probe has before it is moved within one folder.
 const probeFrom = ".from"
 
-// probeName is a name that a later start can work out again, if this one dies between the two steps.
-func probeName(run string, b Batch, base string) string {
-	sum := sha256.Sum256([]byte(run + "/" + b.Name() + "/" + base))
+// probeName is a name that a later start can work out again, if this one dies between the two steps; also if
+// the ledger and the outputs beside it lie in another place then.
+func (l *Ledger) probeName(run string, b Batch, base string) string {
+	sum := sha256.Sum256([]byte(run + "/" + b.Name() + "/" + l.place(base).Path))
 	return probePrefix + hex.EncodeToString(sum[:6]) + stagedSuffix
 }
 

@@ -86,7 +86,7 @@ func TestProbesOfOthersStay(t *testing.T) {
 	run.record.Targets = []Target{{Path: w.lake, Adds: true}}
 	w.must(run.ledger.writeRecord(run.record, false))
 	paths := []string{
-		filepath.Join(w.lake, probeName(run.ID, batch("live"), w.lake)),
+		filepath.Join(w.lake, run.ledger.probeName(run.ID, batch("live"), w.lake)),
 		filepath.Join(w.lake, probePrefix+"0123456789ab"+stagedSuffix),
 	}
 	for _, path := range paths {

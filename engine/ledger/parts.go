@@ -169,7 +169,7 @@ func (s *Lease) chooseReplacing(spec OutputSpec, base string, absent int) (stagi
 	if !spec.Parts && absent == 0 && !mounted {
 		anchor = filepath.Dir(base)
 	}
-	probe := probeName(s.run.ID, s.request.Batch, base)
+	probe := s.ledger.probeName(s.run.ID, s.request.Batch, base)
 	inLedger := s.ledger.sub(stagingFolder)
 	if absent == 0 || sameInheritance(inLedger, anchor) {
 		if renames, err = s.ledger.probeSwap(filepath.Join(inLedger, probe), filepath.Join(anchor, probe)); err == nil {

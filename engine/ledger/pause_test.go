@@ -95,6 +95,36 @@ func TestR27_PausedAtEveryOperation(t *testing.T) {
 	}
 }
 
+// R27: a rerun is paused, another one replaces the batch, and the first goes on. It fails because it has lost its lease, and
+// does not say that files are missing: they were replaced.
+func TestR27_APausedRerunMissesNoFiles(t *testing.T) {
+	lost := 0
+	for k := int64(1); ; k++ {
+		w := newWorld(t)
+		w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1a", "1b"}}))
+		first := job{batch: batch("d1"), rows: []string{"1c", "1d"}, rerun: true}
+		second := job{batch: batch("d1"), rows: []string{"1e", "1f"}, rerun: true, over: true}
+		came, held := false, false
+		_, err := w.pausedAt(k, first, nil, func() {
+			came, held = true, w.document(batch("d1")).Holder != nil
+			w.must(w.once(w.open(nil), second))
+		})
+		switch {
+		case !came:
+			w.must(err)
+			if lost < 15 {
+				t.Fatalf("of %d operations %d lost the lease", k-1, lost)
+			}
+			return
+		case held && (err == nil || errors.As(err, new(*ClaimsMissingError))):
+			t.Fatalf("pause at %d: %v", k, err)
+		case held:
+			lost++
+			w.wantRows(fmt.Sprintf("pause at %d", k), second.rows...)
+		}
+	}
+}
+
 // lastOf is the job whose run the document says committed last.
 func (w *world) lastOf(first, second job) job {
 	w.t.Helper()

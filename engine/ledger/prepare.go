@@ -179,7 +179,7 @@ func (s *Lease) chooseStaging(output, base string, absent int) (string, error) {
 	for range absent {
 		anchor = filepath.Dir(anchor)
 	}
-	probe := probeName(s.run.ID, s.request.Batch, base)
+	probe := s.ledger.probeName(s.run.ID, s.request.Batch, base)
 	inLedger := s.ledger.sub(stagingFolder)
 	if sameInheritance(inLedger, anchor) && s.ledger.probe(filepath.Join(inLedger, probe), filepath.Join(anchor, probe)) == nil {
 		return path.Join(stagingFolder, s.run.ID, s.request.Batch.Key, output), nil

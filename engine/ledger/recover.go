@@ -38,7 +38,12 @@ func (l *Ledger) Recover(ctx context.Context, q Recovery) (Recovered, error) {
 	if err != nil || id == "" {
 		return did, err
 	}
-	if did.Completed, did.Left, err = l.FinishCommitted(ctx, q.Pipeline); err != nil {
+	// Also of batches that no record leads to: somebody may have removed it.
+	names, err := l.docs.List(ctx, q.Pipeline)
+	if err != nil {
+		return did, err
+	}
+	if did.Completed, did.Left, err = l.finish(ctx, q.Pipeline, nil, names); err != nil {
 		return did, err
 	}
 	run, err := l.Begin(ctx, RunInfo{Pipeline: q.Pipeline, Waiting: q.Waiting})
@@ -48,9 +53,9 @@ func (l *Ledger) Recover(ctx context.Context, q Recovery) (Recovered, error) {
 	run.declared = q.Dead
 	err = run.watchSilent(ctx)
 	if err == nil {
-		run.cleanUp(ctx, dead)
+		did.Left = append(did.Left, run.cleanUp(ctx, dead)...)
+		err = run.lookAround(ctx, &did)
 		did.Takeovers = run.Takeovers()
-		err = run.sweepStray(ctx, &did)
 	}
 	return did, errors.Join(err, run.End(ctx, Succeeded))
 }
@@ -92,32 +97,41 @@ func (r *Run) watchSilent(ctx context.Context) error {
 	}
 }
 
-// sweepStray removes the staging folders of dead runs that no document names, and lists what living runs hold.
-func (r *Run) sweepStray(ctx context.Context, did *Recovered) error {
+// lookAround looks at the whole ledger for what no record leads to: batches whose holder has none are taken from it
+// if it is dead, and staging folders of dead runs that no document names are removed. It lists what living runs hold.
+func (r *Run) lookAround(ctx context.Context, did *Recovered) error {
 	st, err := r.ledger.Status(ctx, "")
 	if err != nil {
 		return err
 	}
 	for _, b := range st.Batches {
-		if b.Held != nil && b.Batch.Pipeline == r.record.Pipeline && b.Held.Holder.Run != r.ID {
-			did.Held = append(did.Held, b.Held)
+		if b.Held == nil || b.Batch.Pipeline != r.record.Pipeline {
+			continue
 		}
+		if _, err := r.ledger.readRecord(b.Held.Holder.Run); errors.Is(err, fs.ErrNotExist) {
+			_, err = r.clear(ctx, b.Batch, b.Held.Holder.Run)
+			if err == nil || errors.Is(err, errNotHeld) {
+				continue
+			}
+			if !errors.As(err, new(*HeldError)) {
+				did.Left = append(did.Left, Left{Batch: b.Batch, Path: pathOf(err, b.Document), Err: err})
+			}
+		}
+		did.Held = append(did.Held, b.Held)
 	}
 	if len(st.Unreadable) > 0 {
 		return nil // what an unreadable document names cannot be told from what none names (I7)
 	}
 	x := r.exclusion()
-	for _, dir := range st.Stray {
-		staging := strings.TrimSuffix(dir, droppedSuffix)
-		run, known := r.ledger.stagedBy(staging, dir)
-		if !known || !r.ended(x, run) {
+	for _, s := range st.Stray {
+		if s.Run == "" || !r.ended(x, s.Run) {
 			continue
 		}
-		if err := r.ledger.dropStaging(staging, nil); err != nil {
-			did.Left = append(did.Left, Left{Path: dir, Err: err})
+		if err := r.ledger.dropStaging(strings.TrimSuffix(s.Path, droppedSuffix), nil); err != nil {
+			did.Left = append(did.Left, Left{Path: s.Path, Err: err})
 			continue
 		}
-		did.Stray = append(did.Stray, dir)
+		did.Stray = append(did.Stray, s.Path)
 	}
 	return nil
 }
@@ -128,24 +142,32 @@ func (r *Run) ended(x exclusion, run string) bool {
 	if err == nil {
 		return x.life(o).dead
 	}
-	beat, lookErr := there(r.ledger.beatPath(run))
+	return r.ledger.vanished(run, err)
+}
+
+// vanished tells whether a run has no heartbeat either, where the error is that of reading its record.
+func (l *Ledger) vanished(run string, err error) bool {
+	beat, lookErr := there(l.beatPath(run))
 	return errors.Is(err, fs.ErrNotExist) && lookErr == nil && !beat
 }
 
 // stagedBy tells which run made a staging folder: by its place, or by the marker that is in it; dir is its name
-// now. known is false for one that is not this ledger's, or cannot be told.
-func (l *Ledger) stagedBy(staging, dir string) (run string, known bool) {
-	if rel, err := filepath.Rel(l.sub(stagingFolder), staging); err == nil && filepath.IsLocal(rel) {
-		run, _, _ = strings.Cut(rel, string(filepath.Separator))
-		return run, true
+// now. It is "" for one that is not this ledger's, or if it cannot be told.
+func (l *Ledger) stagedBy(dir string) string {
+	if rel, err := filepath.Rel(l.sub(stagingFolder), dir); err == nil && filepath.IsLocal(rel) {
+		run, _, _ := strings.Cut(rel, string(filepath.Separator))
+		return run
 	}
 	data, err := os.ReadFile(filepath.Join(dir, stagingMarker))
 	if err != nil {
-		return "", false
+		return ""
 	}
 	id, err := l.id()
 	var m marker
-	return m.Run, err == nil && json.Unmarshal(data, &m) == nil && m.Ledger == id && m.Run != ""
+	if err != nil || json.Unmarshal(data, &m) != nil || m.Ledger != id {
+		return ""
+	}
+	return m.Run
 }
 
 // Forget takes off the lists of all batches what is left of a run and cannot be carried out, and the outputs
@@ -164,6 +186,10 @@ func (l *Ledger) Forget(ctx context.Context, run string) ([]Left, error) {
 		if err != nil {
 			return given, err
 		}
+	}
+	if o, err := l.readRecord(run); err == nil {
+		now := l.cfg.Now()
+		l.mend(ctx, run, l.judge(run, o.Identity, l.recordPath(run), now), now) // else the next start does
 	}
 	return given, nil
 }

@@ -99,7 +99,7 @@ func TestI2_ALostRunRemovesTheStagingThatItMadeLate(t *testing.T) {
 			t.Fatalf("%q: %v", mode, err)
 		}
 		if st := must(w.open(nil).Status(context.Background(), "")); len(st.Stray) > 0 {
-			t.Errorf("%q: %q are left", mode, st.Stray)
+			t.Errorf("%q: %v are left", mode, st.Stray)
 		}
 		w.wantRows("lost")
 	}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,14 +16,21 @@ import (
 // Damage is a document that could not be read and was replaced by the one before it.
 type Damage struct {
 	Batch     Batch
-	Kept      string   // path of the damaged file
-	Unclaimed []string // data files, younger than the document that counts now, that no document claims: what was lost may have landed them
+	Kept      string    // path of the damaged file
+	Document  string    // path of the document that counts now
+	Before    string    // path of the version that it was made of
+	Finished  *Finished // the last commit that it knows; nil: none
+	Unclaimed []string  // data files, younger than the document that counts now, that no document claims: what was lost may have landed them
 }
+
+// ErrReadable says that a document is not damaged, so that nothing is to be set aside.
+var ErrReadable = store.ErrReadable
 
 // SetAside replaces the document of a batch, by its key, that is there and cannot be read: the one before it
 // counts again, with a higher epoch, so that whoever had saved the damaged one writes nothing more. It is for a
 // person to decide, since what the damaged one said is lost. It is refused with a *HeldError or *TargetHeldError
-// while a run lives that may hold the batch. Other errors are those of store.Store.SetAside.
+// while a run lives that may hold the batch. It is ErrReadable if the document is not
+// damaged; other errors are those of store.Store.SetAside.
 func (l *Ledger) SetAside(ctx context.Context, key string) (Damage, error) {
 	names, err := l.docs.List(ctx, "")
 	if err != nil {
@@ -35,8 +43,15 @@ func (l *Ledger) SetAside(ctx context.Context, key string) (Damage, error) {
 	if err := l.mayLive(names[at]); err != nil {
 		return Damage{}, err
 	}
+	usable := func(data []byte, v store.Version) error {
+		d, err := decodeDocument(data, v)
+		if err == nil && d.Batch.Name() != names[at] {
+			err = errOtherBatch
+		}
+		return err
+	}
 	var d *Document
-	kept, before, err := l.docs.SetAside(ctx, names[at], func(data []byte, before store.Version) ([]byte, error) {
+	kept, before, err := l.docs.SetAside(ctx, names[at], usable, func(data []byte, before store.Version) ([]byte, error) {
 		if d, err = decodeDocument(data, before); err != nil {
 			return nil, err
 		}
@@ -49,10 +64,16 @@ func (l *Ledger) SetAside(ctx context.Context, key string) (Damage, error) {
 	if err != nil {
 		return Damage{}, err
 	}
-	damage := Damage{Batch: d.Batch, Kept: kept}
+	damage := Damage{Batch: d.Batch, Kept: kept, Before: before.Path, Finished: d.Finished}
+	if _, now, err := l.loadName(ctx, names[at]); err == nil {
+		damage.Document = now.Path
+	}
 	damage.Unclaimed, err = l.unclaimed(ctx, d, before)
 	return damage, err
 }
+
+// errOtherBatch is a document in the place of another batch's.
+var errOtherBatch = errors.New("it is the document of another batch")
 
 // mayLive refuses while a run that has the batch in its record is not dead.
 func (l *Ledger) mayLive(name string) error {

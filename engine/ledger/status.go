@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ubunye-io/ubunye/engine/store"
 )
@@ -18,9 +19,25 @@ import (
 type LedgerStatus struct {
 	ID         string // "" if the ledger is not there
 	Batches    []View
-	Records    []Record
+	Records    []RecordView
 	Unreadable []*UnreadableError
-	Stray      []string // staging folders that no document names
+	Stray      []Stray
+}
+
+// RecordView is a run's record and what is thought of the run.
+type RecordView struct {
+	Record
+	Age   time.Duration // since its last heartbeat
+	Gone  bool          // it has certainly ended
+	Dead  bool          // it may be taken over
+	Looks time.Duration // as in HeldError
+}
+
+// Stray is a staging folder that no document names. Recover removes it if its run is dead.
+type Stray struct {
+	Path string
+	Run  string // "": it cannot be told whose it is
+	Dead bool   // its run is, or has left nothing else
 }
 
 // Status reads the whole ledger, or one pipeline's part of it; "" is every pipeline. It changes
@@ -56,9 +73,34 @@ func (l *Ledger) Status(ctx context.Context, pipeline string) (LedgerStatus, err
 		return st, err
 	}
 	st.Unreadable = append(st.Unreadable, bad...)
-	st.Records = slices.DeleteFunc(records, func(r Record) bool { return !r.of(pipeline) })
-	st.Stray = l.stray(named, bases)
+	lives := map[string]life{}
+	for _, r := range records {
+		j := l.judge(r.Run, r.Identity, l.recordPath(r.Run), l.cfg.Now())
+		lives[r.Run] = j
+		if r.of(pipeline) {
+			st.Records = append(st.Records, RecordView{Record: r, Age: j.age, Gone: j.gone, Dead: j.dead, Looks: j.looks})
+		}
+	}
+	for _, dir := range l.stray(named, bases) {
+		s := Stray{Path: dir, Run: l.stagedBy(dir)}
+		if j, recorded := lives[s.Run]; recorded {
+			s.Dead = j.dead
+		} else if s.Run != "" {
+			_, err := l.readRecord(s.Run)
+			s.Dead = l.vanished(s.Run, err)
+		}
+		st.Stray = append(st.Stray, s)
+	}
 	return st, nil
+}
+
+// Paths are the output folder that an entry is about, and its staging folder ("" if it has none), as found from here.
+func (l *Ledger) Paths(e Entry) (folder, staging string) {
+	folder, _ = l.find(e.Base)
+	if e.Staging != "" {
+		staging = l.stagingPath(folder, e.Staging)
+	}
+	return folder, staging
 }
 
 // loadName reads a document by the name of its folder.

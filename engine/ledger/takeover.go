@@ -18,6 +18,7 @@ type Takeover struct {
 	Beat    time.Time // its last heartbeat; zero: it could not be read
 	Certain bool      // it has certainly ended; else it gave no sign for the timeout
 	Kept    []Kept    // what it, or an earlier dead run, had replaced without a commit: that stays until the batch is run again
+	Dropped int       // staging folders that were removed
 	Left    []Left    // what could not be removed: it stays on the batch's list
 }
 
@@ -64,7 +65,7 @@ func (r *Run) tookOver(t *Takeover, done carried) {
 	if t == nil {
 		return
 	}
-	t.Left, t.Kept = done.left, done.kept
+	t.Left, t.Kept, t.Dropped = done.left, done.kept, done.dropped
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.takeovers = append(r.takeovers, *t)

@@ -52,6 +52,9 @@ func (r *Run) patiently(ctx context.Context, try func() ([]*Lease, error)) ([]*L
 			r.info.Waiting(err)
 			told = who
 		}
+		if looks == 0 {
+			pause = min(pause, r.info.Wait-waited)
+		}
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

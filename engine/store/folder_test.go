@@ -366,6 +366,15 @@ func TestASaveIsDurable(t *testing.T) {
 	}
 }
 
+func mustLoad(t *testing.T, s store.Store, name string) store.Version {
+	t.Helper()
+	_, v, err := s.Load(context.Background(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 func TestR64_PowerCuts(t *testing.T) {
 	storetest.PowerCuts(t, func(t *testing.T) (storetest.Place, string) {
 		dir, err := os.MkdirTemp("/dev/shm", "ubunye-store-") // many syncs, none of which counts
@@ -386,14 +395,15 @@ func TestSetAside(t *testing.T) {
 	s := p.Open(nil)
 	ctx := context.Background()
 	same := func(doc []byte, _ store.Version) ([]byte, error) { return doc, nil }
-	if _, _, err := s.SetAside(ctx, "d", same); !errors.Is(err, os.ErrNotExist) {
+	good := func([]byte, store.Version) error { return nil }
+	if _, _, err := s.SetAside(ctx, "d", good, same); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("a document that never was: %v", err)
 	}
 	v, err := s.Save(ctx, "d", []byte(`{"a":1}`), store.Version{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.SetAside(ctx, "d", same); !errors.Is(err, store.ErrReadable) {
+	if _, _, err := s.SetAside(ctx, "d", good, same); !errors.Is(err, store.ErrReadable) {
 		t.Fatalf("a good document: %v", err)
 	}
 	last, err := s.Save(ctx, "d", []byte(`{"a":2}`), v)
@@ -403,7 +413,7 @@ func TestSetAside(t *testing.T) {
 	if err := os.WriteFile(last.Path, []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	damaged, before, err := s.SetAside(ctx, "d", func(doc []byte, before store.Version) ([]byte, error) {
+	damaged, before, err := s.SetAside(ctx, "d", good, func(doc []byte, before store.Version) ([]byte, error) {
 		if string(doc) != `{"a":1}` || before.ID != v.ID {
 			t.Errorf("%s, %+v", doc, before)
 		}
@@ -418,6 +428,20 @@ func TestSetAside(t *testing.T) {
 	if _, err := s.Save(ctx, "d", []byte(`{"a":4}`), last); !errors.Is(err, store.ErrConflict) {
 		t.Fatalf("a save on the damaged one: %v", err)
 	}
+	// One that the store can read, and its reader cannot use.
+	last, _ = s.Save(ctx, "d", []byte(`{"a":"x"}`), mustLoad(t, s, "d"))
+	odd := func(doc []byte, _ store.Version) error {
+		if string(doc) == `{"a":"x"}` {
+			return errors.New("it has another shape")
+		}
+		return nil
+	}
+	if damaged, before, err = s.SetAside(ctx, "d", odd, same); err != nil || damaged != last.Path+".damaged" || before.Generation != 3 {
+		t.Fatalf("%s, %+v, %v", damaged, before, err)
+	}
+	if doc, now, err := s.Load(ctx, "d"); err != nil || string(doc) != `{"a":3}` || now.Generation != 5 || now.Includes(last.ID) {
+		t.Fatalf("%s, %+v, %v", doc, now, err)
+	}
 	p = newPlace(t, nil)
 	if v, err = p.Open(nil).Save(ctx, "d", []byte(`{}`), store.Version{}); err != nil {
 		t.Fatal(err)
@@ -425,7 +449,7 @@ func TestSetAside(t *testing.T) {
 	if err := os.WriteFile(v.Path, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := p.Open(nil).SetAside(ctx, "d", same); !errors.As(err, new(*store.UnreadableError)) {
+	if _, _, err := p.Open(nil).SetAside(ctx, "d", good, same); !errors.As(err, new(*store.UnreadableError)) {
 		t.Fatalf("nothing that can be read: %v", err)
 	}
 }

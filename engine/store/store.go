@@ -30,11 +30,12 @@ type Store interface {
 	// Settle makes sure that the version which Load last returned survives a power cut.
 	Settle(ctx context.Context, name string) error
 
-	// SetAside replaces a document whose newest version is there and cannot be read: what change makes of
-	// the version before it is saved as the one after it. It returns where the damaged one is kept, and that
-	// version before it. It returns ErrReadable if the document is not damaged, fs.ErrNotExist if there is none,
-	// and an *UnreadableError if no version can be read.
-	SetAside(ctx context.Context, name string, change func(doc []byte, before Version) ([]byte, error)) (damaged string, before Version, err error)
+	// SetAside replaces a document whose newest version is there and cannot be used, because the store cannot read
+	// it or usable gives an error: what change makes of the last version that can be used is saved as the one after
+	// it. It returns where the damaged one is kept, and that version before it. It returns ErrReadable if the document
+	// is not damaged, fs.ErrNotExist if there is none, and an *UnreadableError if no version can be used, or if the
+	// newest one may be good: only the right to read it is missing.
+	SetAside(ctx context.Context, name string, usable func(doc []byte, v Version) error, change func(doc []byte, before Version) ([]byte, error)) (damaged string, before Version, err error)
 
 	// List returns the names of the documents under prefix, sorted; "" lists all.
 	List(ctx context.Context, prefix string) ([]string, error)

@@ -46,6 +46,7 @@ func files() map[string]func(s *source, out io.Writer) error {
 		"schemas/run.schema.json":      kept("ubunye run record", "engine/ledger.Record"),
 		"schemas/plan.schema.json":     list("ubunye plan --json", "engine.PlannedTask"),
 		"schemas/status.schema.json":   printed("ubunye status --json", "engine.Status"),
+		"schemas/recover.schema.json":  printed("ubunye recover --json", "engine.Recovered"),
 		"schemas/backfill.schema.json": list("ubunye backfill --dry-run --json", "engine.PlannedDate"),
 		"schemas/show.schema.json":     list("ubunye show --json", "engine.Table"),
 		"schemas/plugins.schema.json":  list("ubunye plugin list --json, ubunye plugin inspect --json", "engine.PluginInfo"),

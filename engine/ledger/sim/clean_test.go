@@ -102,7 +102,11 @@ func (w *world) strays() ([]string, error) {
 		return nil, err
 	}
 	status, err := l.Status(context.Background(), "")
-	return status.Stray, err
+	var paths []string
+	for _, s := range status.Stray {
+		paths = append(paths, s.Path)
+	}
+	return paths, err
 }
 
 // killAll ends what still runs when a world is given up.

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	writers = []string{"parquet", "csv", "json"}
+	modes   = []string{"append", "rerun", "overwrite", "overwrite_partitions", "error_if_exists", "ignore"}
+)
+
+// adds tells whether a mode stages files that land after the commit; the others replace folders.
+func adds(mode string) bool { return !strings.HasPrefix(mode, "overwrite") }
+
+// once tells whether a mode writes only where there is no data: a run that finds some writes nothing.
+func once(mode string) bool { return mode == "error_if_exists" || mode == "ignore" }
+
+// What befalls a run.
+const (
+	kill    = "kill"    // it dies at an operation
+	stop    = "stop"    // it is paused at an operation, and woken when another one has taken over
+	noRoom  = "enospc"  // an operation fails: the disk is full
+	lost    = "lost"    // an operation succeeds, and the run is told that it failed
+	sigkill = "sigkill" // it is killed at a random moment between staging and the end
+	pair    = "pair"    // two are started at once
+	crowd   = "crowd"   // twenty are
+)
+
+var faults = []string{kill, stop, noRoom, lost, sigkill, pair, crowd}
+
+// What is done then, before the last clean run.
+const (
+	takeover = "takeover" // the batch is started again
+	rerun    = "rerun"    // with --rerun
+	other    = "other"    // another batch of the pipeline is started first
+	recovery = "recover"  // "ubunye recover" first
+	fresh    = "fresh"    // of pair and crowd: nothing had run before them
+	dead     = "dead"     // of pair and crowd: a run of the batch had died at a random operation before them
+	days     = "days"     // of pair and crowd: half of them are of another batch
+)
+
+// thens are the ways on after each fault.
+var thens = map[string][]string{
+	kill: {takeover, rerun, other, recovery}, stop: {takeover}, noRoom: {takeover}, lost: {takeover},
+	sigkill: {takeover, rerun, other, recovery}, pair: {fresh, dead, days}, crowd: {fresh, dead, days},
+}
+
+// scenario is one thing that is done and judged. Its text, with the seed, is all that it depends on.
+type scenario struct {
+	writer, mode, fault string
+	at                  int // the operation, or the number of a random one, from 1
+	then                string
+}
+
+func (s scenario) String() string {
+	return fmt.Sprintf("%s/%s/%s:%d/%s", s.writer, s.mode, s.fault, s.at, s.then)
+}
+
+// row is what the scenarios of one row of the table have in common.
+func (s scenario) row() row { return row{s.writer, s.mode, s.fault, s.then} }
+
+type row struct{ writer, mode, fault, then string }
+
+// target is a writer and a mode: what is prepared once and copied for each scenario.
+type target struct{ writer, mode string }
+
+func (s scenario) target() target { return target{s.writer, s.mode} }
+
+func targets() (all []target) {
+	for _, w := range writers {
+		for _, m := range modes {
+			all = append(all, target{w, m})
+		}
+	}
+	return all
+}
+
+func parseScenario(text string) (scenario, error) {
+	var s scenario
+	f := strings.Split(text, "/")
+	if len(f) != 4 {
+		return s, fmt.Errorf("scenario %q: want writer/mode/fault:number/then", text)
+	}
+	fault, at, _ := strings.Cut(f[2], ":")
+	n, err := strconv.Atoi(at)
+	s = scenario{writer: f[0], mode: f[1], fault: fault, at: n, then: f[3]}
+	if err != nil || n < 1 || !slices.Contains(writers, s.writer) || !slices.Contains(modes, s.mode) || !slices.Contains(thens[fault], s.then) {
+		return s, fmt.Errorf("scenario %q: writers are %v, modes %v, faults and what may follow %v", text, writers, modes, thens)
+	}
+	return s, nil
+}
+
+// counts say how much is done.
+type counts struct {
+	every           int // each fault strikes at every N-th operation
+	points          int // or, if not 0, at so many operations chosen by the seed, each followed by one way on
+	kills           int // random SIGKILLs
+	pairs, crowds   int
+	writer, mode, f string // only these, if not empty
+	then            string // and only what is followed by this
+	without         string // the way on that the program does not have yet
+}
+
+// plan lists the scenarios. operations counts those of a run of each target; draw gives numbers below n.
+func (c counts) plan(operations map[target]int, draw func(n int) int) (all []scenario) {
+	for _, t := range targets() {
+		for _, fault := range []string{kill, stop, noRoom, lost} {
+			n := operations[t] + 1
+			if c.points > 0 {
+				for range c.points {
+					then := c.ways(fault)
+					all = append(all, scenario{t.writer, t.mode, fault, 1 + draw(n), then[draw(len(then))]})
+				}
+				continue
+			}
+			for _, then := range c.ways(fault) {
+				for at := 1 + draw(c.every); at <= n; at += c.every {
+					all = append(all, scenario{t.writer, t.mode, fault, at, then})
+				}
+			}
+		}
+	}
+	for fault, n := range map[string]int{sigkill: c.kills, pair: c.pairs, crowd: c.crowds} {
+		all = append(all, spread(fault, n, c.ways(fault))...)
+	}
+	all = slices.DeleteFunc(all, func(s scenario) bool {
+		return c.writer != "" && s.writer != c.writer || c.mode != "" && s.mode != c.mode || c.f != "" && s.fault != c.f || c.then != "" && s.then != c.then
+	})
+	slices.SortStableFunc(all, func(a, b scenario) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
+	return all
+}
+
+// ways are the ways on after a fault that the program has.
+func (c counts) ways(fault string) []string {
+	return slices.DeleteFunc(slices.Clone(thens[fault]), func(then string) bool { return then == c.without })
+}
+
+// spread gives n scenarios of a fault, over all targets and ways on in turn.
+func spread(fault string, n int, ways []string) (all []scenario) {
+	each := targets()
+	for i := range n {
+		t := each[i%len(each)]
+		then := ways[(i+i/len(each))%len(ways)]
+		all = append(all, scenario{t.writer, t.mode, fault, i + 1, then})
+	}
+	return all
+}
