@@ -7,7 +7,7 @@ import (
 )
 
 // Pipeline is a pipeline file after profile, environment, flags and templates: what a run does.
-// Everything in it has been checked, except what needs the data, the SQL or a writer plugin.
+// Everything in it has been checked, except what needs the data, the SQL, the compute engine or a writer plugin.
 //
 // Names (of the pipeline, tasks, inputs, steps, outputs, variables, profiles) begin with a letter or
 // "_" and go on with letters, digits, "_" and "-", ASCII only, at most 64 bytes; they name folders and
