@@ -58,7 +58,7 @@ func TestTheJudgementFindsFabricatedFaults(t *testing.T) {
 				if at, end := j.look(s.Looks[0]), j.end(s.Looks[0]); at.String() != c.at.String() || end.String() != c.end.String() {
 					t.Fatalf("at the moment %v, want %v; in the end %v, want %v", at, c.at, end, c.end)
 				}
-				if left, _ := m.left(dir, s.Batches, ""); (c.name == "nothing" || c.name == "lost") != (len(left) == 0) {
+				if left, _ := m.left(dir, s.Batches, "", false); (c.name == "nothing" || c.name == "lost") != (len(left) == 0) {
 					t.Fatalf("left: %v", left)
 				}
 			})

@@ -245,12 +245,15 @@ func digests(dir string) (map[string][32]byte, error) {
 // left tells what a scenario left that it must not: files that were to be kept, staging, holders, lists, and data files that no
 // document claims. A run that was paused before it made its staging folder makes it when it wakes up, when nobody looks for it any
 // more: that is told apart. No document names it, and "ubunye status" does.
-func (m *model) left(dir string, docs map[string]document, paused string) (wrong []string, stray bool) {
+func (m *model) left(dir string, docs map[string]document, paused string, recovered bool) (wrong []string, stray bool) {
 	now, err := digests(dir)
 	if err != nil {
 		return []string{err.Error()}, false
 	}
 	for name, digest := range m.kept {
+		if recovered && strings.HasPrefix(name, strayStaging) {
+			continue // nobody's staging is what recover removes
+		}
 		if now[name] != digest {
 			wrong = append(wrong, "a file of others is gone or another one: "+name)
 		}
