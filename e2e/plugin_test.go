@@ -85,14 +85,20 @@ func TestPluginsThatAreRefused(t *testing.T) {
 	}
 }
 
-// What an option of a plugin cannot be is said by the plugin, at the place of the output.
+// Which options there are is said by the schema that a plugin describes itself with, at the place of the option; what they cannot
+// be, by the plugin, at the place of the output.
 func TestAPluginChecksItsOptions(t *testing.T) {
 	p := newSales(t)
 	digest := p.built(fixedWidthModule, "fixed.wasm")
-	p.write("pipeline.yaml", strings.Replace(salesPipeline, "format: parquet", "format: mine\n        options: {width: id=5}", 1)+
-		"plugins: {mine: {path: fixed.wasm, sha256: "+digest+", allow: {files: true}}}\n")
-	p.runDay("2026-01-01").must(t, 2).says(t, "task clean_orders, output orders: partition_by: these files are not partitioned",
-		"options.width: there is no such option", "options.widths: no column has a width")
+	for options, says := range map[string][]string{
+		"{width: id=5}": {`pipeline.yaml:16:19: task clean_orders, output orders: options.width: the writer has no such option (did you mean "widths"?)`,
+			"options.widths: the writer wants it, and it is not given"},
+		"{widths: id=none}": {"task clean_orders, output orders: partition_by: these files are not partitioned", "options.widths: "},
+	} {
+		p.write("pipeline.yaml", strings.Replace(salesPipeline, "format: parquet", "format: mine\n        options: "+options, 1)+
+			"plugins: {mine: {path: fixed.wasm, sha256: "+digest+", allow: {files: true}}}\n")
+		p.runDay("2026-01-01").must(t, 2).says(t, says...)
+	}
 }
 
 // The example of configs/fixedwidth lands every row of its month, each value in its place.

@@ -20,6 +20,7 @@ type clock struct {
 	ticks chan time.Time
 	every []time.Duration
 	told  []report.Event
+	heard chan struct{} // one for each event of progress
 }
 
 func (c *clock) Report(e report.Event) {
@@ -33,6 +34,10 @@ func (c *clock) Report(e report.Event) {
 	c.mu.Unlock()
 	if step {
 		c.ticks <- now // taken by the one who tells the progress
+		<-c.heard      // the task does not go on before it is told
+	}
+	if e.Kind == report.Progress {
+		c.heard <- struct{}{}
 	}
 }
 
@@ -54,7 +59,7 @@ func TestProgressIsToldByTheClock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ticks: make(chan time.Time)}
+	c := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), ticks: make(chan time.Time), heard: make(chan struct{}, 1)}
 	e := New(fsops.New(nil), c)
 	e.Now, e.Ticks, e.Every = c.Now, c.Ticks, 30*time.Second
 	if err := e.Run(t.Context(), Options{File: filepath.Join(dir, "p.yaml")}); err != nil {
