@@ -47,16 +47,16 @@ func (s *Session) load() *Error {
 	default:
 		uncached = folder.keep()
 	}
-	if uncached != nil {
-		s.log(abi.LevelWarn, "the compiled module could not be kept, so the next start compiles it again: "+line(uncached.Error()))
-	}
-	return s.initialize()
+	return s.initialize(uncached)
 }
 
-// initialize runs the module's first code, once the session has begun.
-func (s *Session) initialize() *Error {
+// initialize runs the module's first code, once the session has begun. uncached is why its compiled code is not kept.
+func (s *Session) initialize(uncached error) *Error {
 	select {
 	case <-s.begin:
+		if uncached != nil { // said only now: before, nobody has said where to
+			s.log(abi.LevelWarn, "the compiled module could not be kept, so the next start compiles it again: "+line(uncached.Error()))
+		}
 	case <-s.ctx.Done():
 		cause := context.Cause(s.ctx)
 		return &Error{Call: callLoad, Kind: Cancelled, Message: cause.Error(), Err: cause}

@@ -290,9 +290,13 @@ func (s *Session) converse(ctx context.Context, call string, limit time.Duration
 
 // log hands on what the module says.
 func (s *Session) log(level abi.Level, text string) {
-	if s.grants.Log != nil {
-		s.grants.Log(s.module.Name, level, text)
-		return
+	select {
+	case <-s.begin:
+		if s.grants.Log != nil {
+			s.grants.Log(s.module.Name, level, text)
+			return
+		}
+	default: // a child that talks before it may: what was granted is not known yet
 	}
 	s.host.config.Log(s.module.Name, level, text)
 }
