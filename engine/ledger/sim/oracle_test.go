@@ -104,6 +104,7 @@ type oracle struct {
 	replacing []*replacing
 	visible   map[*simOutput]map[string]bool // by their places
 	away      map[string][]*file             // of two renames: what the first took away, by its place
+	said      map[string]int                 // runs whose record says that they stage, and since which step
 	entered   map[string]int                 // runs that stage, and since which step; 0: not any more
 	tried     map[string]*actor              // who renamed or removed a name
 	maker     map[string]*actor              // of folders
@@ -112,7 +113,7 @@ type oracle struct {
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, files: map[string]*file{}, docs: map[string]*document{}, visible: map[*simOutput]map[string]bool{},
-		away: map[string][]*file{}, entered: map[string]int{}, tried: map[string]*actor{}, grabbed: map[string]int{}, maker: map[string]*actor{}}
+		away: map[string][]*file{}, entered: map[string]int{}, said: map[string]int{}, tried: map[string]*actor{}, grabbed: map[string]int{}, maker: map[string]*actor{}}
 }
 
 // begin notes what was there before.
@@ -218,6 +219,9 @@ func (o *oracle) recorded(a *actor, path string) {
 		o.violated("a record that cannot be read: %v", err)
 	case r.Status == "running" && o.entered[r.Run] == 0 && o.holds(a): // else it learns at its next save that it was late
 		o.entered[r.Run] = o.w.step + 1
+	}
+	if r.Status == "running" {
+		o.said[r.Run] = o.w.step + 1
 	}
 }
 

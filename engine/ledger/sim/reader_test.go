@@ -129,6 +129,9 @@ func (o *oracle) mayBeReplaced(f *file, e *replacing) {
 // excluding finds a run that has come since this one stages, and excludes it.
 func (o *oracle) excluding(a *actor, out *simOutput) *actor {
 	mine := o.entered[a.id]
+	if mine == 0 && o.holdsFor(a, out) { // another batch of it was taken over, which it has yet to learn
+		mine = o.said[a.id]
+	}
 	for _, b := range o.w.actors {
 		if b == a || o.entered[b.id] <= mine {
 			continue
@@ -140,6 +143,13 @@ func (o *oracle) excluding(a *actor, out *simOutput) *actor {
 		}
 	}
 	return nil
+}
+
+// holdsFor tells whether a run holds the batches that it writes to an output.
+func (o *oracle) holdsFor(a *actor, out *simOutput) bool {
+	return !slices.ContainsFunc(a.job.batches, func(b *simBatch) bool {
+		return slices.Contains(b.outputs, out) && o.docs[b.batch.Name()].holder() != a.id
+	})
 }
 
 // tookAway is the first of two renames, where folders cannot be exchanged: readers find none for a moment.
