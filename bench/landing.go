@@ -22,13 +22,7 @@ func limitedRun(csv string) side {
 	return s
 }
 
-const partitioned = `name: bench
-variables: {dt: {type: date, required: true}}
-tasks:
-  orders:
-    inputs:
-      raw: {format: csv, path: "%s", columns: {id: bigint, customer: bigint, amount: "decimal(12,2)", qty: integer, country: varchar, ordered: date}}
-    transform:
+const partitioned = orders + `    transform:
       out: SELECT * FROM raw
     outputs:
       out: {format: csv, path: lake, partition_by: [id]}

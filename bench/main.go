@@ -126,13 +126,16 @@ func abs(path string) string {
 	return a
 }
 
-const pipeline = `name: bench
+// orders is the beginning of every pipeline, up to its SQL; it wants the path of the input.
+const orders = `name: bench
 variables: {dt: {type: date, required: true}}
 tasks:
   orders:
     inputs:
       raw: {format: csv, path: "%s", columns: {id: bigint, customer: bigint, amount: "decimal(12,2)", qty: integer, country: varchar, ordered: date}}
-    transform:
+`
+
+const pipeline = orders + `    transform:
       out: SELECT *, amount * qty AS total, upper(country) AS market, date_trunc('month', ordered)::DATE AS month FROM raw WHERE qty > 1
     outputs:
       out: {format: parquet, path: lake, options: {compression: zstd}}

@@ -16,7 +16,7 @@ func TestWhatIsNoFileIsNotOpened(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link := filepath.Join(dir, "a.csv"), filepath.Join(dir, "links", "b.csv")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Dir(link), 0o700); err != nil {
 		t.Fatal(err)
