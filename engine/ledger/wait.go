@@ -4,22 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 )
 
-// A start waits in three cases. A holder whose heartbeat is too old is watched, for one and a half of its
-// intervals, before it counts as dead; every start does so. So does one whose batch is held by a run that only asks yet
-// and may step back for it, for a moment: else of two that come at once each might be refused for the other. And a start
-// that was told to wait asks again until what it wants is free, or its holder dead. While it waits it holds nothing,
-// and its record says so: others need not step back for it.
+// A start waits in two cases. A holder whose heartbeat is too old is watched, for one and a half of its
+// intervals, before it counts as dead; every start does so. And a start that was told to wait asks again until
+// what it wants is free, or its holder dead. While it waits it holds nothing, and its record says so: others
+// need not step back for it.
 
 // The time between two tries of a start that waits.
 const (
 	firstTry = 50 * time.Millisecond
 	lastTry  = 2 * time.Second
-	// How long a holder that only asks yet is waited for: it looks at the other runs, and then runs or steps back.
-	longestAsking = 10 * time.Second
 )
 
 // WaitedError is a refusal that was still one after the time that the run was to wait.
@@ -43,10 +39,7 @@ func (r *Run) patiently(ctx context.Context, try func() ([]*Lease, error)) ([]*L
 		leases, err := try()
 		who, looks := inTheWay(err)
 		waited := r.ledger.cfg.Elapsed() - begun
-		asks := waited < longestAsking && looks == 0 && r.mayStepBack(err)
 		switch {
-		case asks:
-			who = told // it is over before a person could read of it
 		case who == "" || looks == 0 && r.info.Wait == 0:
 			return leases, err
 		case looks == 0 && waited >= r.info.Wait:
@@ -59,7 +52,7 @@ func (r *Run) patiently(ctx context.Context, try func() ([]*Lease, error)) ([]*L
 			r.info.Waiting(err)
 			told = who
 		}
-		if looks == 0 && !asks {
+		if looks == 0 {
 			pause = min(pause, r.info.Wait-waited)
 		}
 		select {
@@ -82,24 +75,6 @@ func inTheWay(err error) (run string, looks time.Duration) {
 		return target.Other.Run, target.Looks
 	}
 	return "", 0
-}
-
-// mayStepBack tells whether a batch is held by a run that asks for its targets, finds this one there, and steps back: it
-// has the higher id, and one of the two replaces a folder of the other. Or it has stepped back since.
-func (r *Run) mayStepBack(err error) bool {
-	var held *HeldError
-	if !errors.As(err, &held) || held.Holder.Run < r.ID {
-		return false
-	}
-	o, err := r.ledger.readRecord(held.Holder.Run)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true
-	}
-	if err != nil || o.Status != Asking {
-		return false
-	}
-	_, excluded := r.exclusion().excludedBy(o)
-	return excluded
 }
 
 // standBack says that this run holds nothing and waits.

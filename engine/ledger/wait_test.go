@@ -184,39 +184,3 @@ func TestR12_AWishToStopEndsTheWaiting(t *testing.T) {
 		t.Fatalf("left: %q", ids)
 	}
 }
-
-// C032: of two starts of one batch that replace a folder, the one with the higher id holds the batch, finds the other, and
-// steps back. The other one does not take that for a refusal: one of the two runs.
-func TestC032_OneOfTwoThatComeAtOnceRuns(t *testing.T) {
-	for _, gone := range []bool{false, true} { // the record of the higher one, when the lower one looks for it
-		w := newWorld(t)
-		ctx := context.Background()
-		c := w.config(nil)
-		c.Now = func() time.Time { return time.Now().Add(time.Hour) } // which its id begins with
-		higher, err := w.openAs(c).Begin(ctx, w.info(batch("d1"), wholeMode))
-		w.must(err)
-		leases, err := higher.acquireAll(ctx, []Request{{Batch: batch("d1")}}, []int{0})
-		w.must(err)
-		if gone {
-			w.must(os.Remove(higher.ledger.recordPath(higher.ID)))
-		}
-		stoodBack := make(chan struct{})
-		records := 0
-		hook := &eachOp{kind: "rename", do: func() {
-			if records++; records == 2 { // the first says asking, this one waiting
-				close(stoodBack)
-			}
-		}}
-		done := make(chan error)
-		go func() { done <- w.once(w.open(hook), whole) }()
-		select {
-		case <-stoodBack:
-		case err := <-done:
-			t.Fatalf("record gone %v: the lower one ended: %v", gone, err)
-		}
-		higher.giveBack(ctx, leases)
-		w.must(higher.End(ctx, Refused))
-		w.must(<-done)
-		w.wantRows("of the lower one", "1a", "1b")
-	}
-}
