@@ -65,9 +65,6 @@ func (f *Folder) Save(ctx context.Context, name string, doc []byte, v Version) (
 			return v, err
 		}
 	}
-	if f.swept(dir, v) {
-		return v, ErrConflict // nobody but a later save removes it, unless somebody has deleted the document: not mine to make again
-	}
 	tmp := filepath.Join(f.Tmp, next.ID+".json")
 	if err := f.FS.WriteNew(tmp, data, 0o666); err != nil {
 		f.FS.Remove(tmp) // a part of it may be there
@@ -91,15 +88,6 @@ func (f *Folder) Save(ctx context.Context, name string, doc []byte, v Version) (
 	f.remember(name, next.Generation)
 	f.sweep(dir, next.Generation, doc)
 	return next, nil
-}
-
-// swept tells whether the generation that a save is built on is certainly not there any more.
-func (f *Folder) swept(dir string, base Version) bool {
-	if base.Absent() {
-		return false
-	}
-	_, _, err := f.read(filepath.Join(dir, generationName(base.Generation)))
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // take gives the temporary file the name of its generation, or tells why not. An error of the call
