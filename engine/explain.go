@@ -252,6 +252,8 @@ func (r *run) unreadableHint(e *ledger.UnreadableError) string {
 		return "a file is where a folder of the ledger must be: name another folder as ledger: {path: …}"
 	case errors.Is(e.Err, fs.ErrPermission):
 		return "give this user the right to read it; it is never taken for absent"
+	case e.Gone && filepath.Base(e.Path) == "id":
+		return "write it back: 32 hex digits, which the file _ubunye-target in every folder that this pipeline wrote to has as ledger"
 	}
 	if key := r.keyOf(e.Path); key != "" {
 		return "restore the file, or use the program that wrote it; if neither is possible, go on from the version before it: " + r.recoverCommand("--set-aside", key)

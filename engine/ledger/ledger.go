@@ -117,7 +117,7 @@ func (l *Ledger) sub(elem ...string) string {
 func (l *Ledger) id() (string, error) {
 	data, err := os.ReadFile(l.sub("id"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return "", l.isNew()
 	}
 	if err != nil {
 		return "", &UnreadableError{Path: l.sub("id"), Reason: err.Error(), Err: err}
@@ -127,6 +127,22 @@ func (l *Ledger) id() (string, error) {
 		return "", &UnreadableError{Path: l.sub("id"), Reason: "it must hold 32 hex digits"}
 	}
 	return id, nil
+}
+
+// isNew refuses a ledger whose id is gone. Documents come after it, so one that has any has had an id, which its
+// outputs name: with another one they would be taken for another ledger's.
+func (l *Ledger) isNew() error {
+	entries, err := os.ReadDir(l.sub("batches"))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if _, again := os.Stat(l.sub("id")); again == nil { // another start has made it meanwhile
+		return nil
+	}
+	if err != nil {
+		return &UnreadableError{Path: l.sub("batches"), Reason: err.Error(), Err: err}
+	}
+	return &UnreadableError{Path: l.sub("id"), Gone: true, Reason: "the ledger has documents, so it had an id, which its outputs name"}
 }
 
 // load reads the document of a batch; one that never was is new and free.
