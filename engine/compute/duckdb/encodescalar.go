@@ -30,6 +30,8 @@ func (t textFormat) scalarOf(e *encoding, x string, col compute.Column, info dri
 			}
 		}
 		return text, nil
+	case driverduckdb.TYPE_TIME:
+		return beforeMidnight(e, x, col), nil
 	case driverduckdb.TYPE_HUGEINT, driverduckdb.TYPE_UHUGEINT:
 		return x, nil
 	}
@@ -57,4 +59,13 @@ func (t textFormat) dated(e *encoding, x string, col compute.Column, typ, patter
 		return fmt.Sprintf("CASE WHEN %s THEN error(%s) ELSE %s END", when, literal("a date"+problem), value)
 	}
 	return e.refuse(col.Name, value, when, func(text string) string { return text + problem }, advice("replace it in a step, with NULL perhaps"))
+}
+
+// beforeMidnight gives the SQL of a time of day. DuckDB has 24:00:00 too, which other readers take for NULL or midnight.
+func beforeMidnight(e *encoding, x string, col compute.Column) string {
+	const when, problem = " = TIME '24:00:00'", "24:00:00 is no time of day for other readers"
+	if x != quote(col.Name) {
+		return fmt.Sprintf("CASE WHEN %s THEN error(%s) ELSE %s END", x+when, literal(problem), x)
+	}
+	return e.refuse(col.Name, x, x+when, func(string) string { return problem }, advice("replace it in a step, as nullif(x, '24:00:00')"))
 }
