@@ -43,7 +43,7 @@ func refusals(t *testing.T, sql string) map[string]string {
 	r := p.run("run", "-c", "pipeline.yaml").must(t, 4)
 	said := map[string]string{}
 	for _, f := range strings.Fields(everywhere) {
-		line := regexp.MustCompile("(?m)^.*task "+f+", output v: (.*)$").FindStringSubmatch(r.stderr)
+		line := regexp.MustCompile("(?m)^.*task " + f + ", output v: (.*)$").FindStringSubmatch(r.stderr)
 		landed := len(p.dataFiles("lake/"+f)) > 0
 		if landed == (line != nil) || !landed && len(p.files("lake/"+f)) > 0 {
 			t.Errorf("%s in %s: %q is visible, and it says\n%s", sql, f, p.files("lake/"+f), r.stderr)
