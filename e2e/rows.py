@@ -6,7 +6,8 @@ one process:
     {"kind": …, "path": FOLDER, "types": {COLUMN: TYPE}}    the same with pyarrow's, given the types
     {"kind": "csv", "path": FILE, "where": {COLUMN: TEXT}}  one file
     {"reader": "pyarrow", "polars" or "duckdb", "kind": …, "path": FOLDER, "columns": [[COLUMN, SQL TYPE]]}
-                                                            what that reader makes of each column; see typed.py
+                                                            what that reader makes of each column; see typed.py. With
+                                                            "folders": true they are in the names of folders
 
 The answer is {"rows": [...]}, or {"error": TEXT}: each row as JSON with sorted keys, every value as text,
 NULL as null; the rows are sorted. Partition folders are columns. An empty text of a csv file is what it is: Python's module
@@ -99,7 +100,8 @@ def answer(request):
     if "reader" in request:
         import typed  # the readers that it needs take their time to load
 
-        return {"rows": [json.dumps(typed.column(request["reader"], kind, path, c, t), ensure_ascii=False) for c, t in request["columns"]]}
+        readers = typed.PARTITIONS if request.get("folders") else typed.READERS
+        return {"rows": [json.dumps(typed.column(request["reader"], kind, path, c, t, readers), ensure_ascii=False) for c, t in request["columns"]]}
     if kind == "parquet":
         rows = parquet_rows(path)
     elif os.path.isfile(path):

@@ -208,13 +208,40 @@ def with_duckdb(kind, folder, name, sql):
     return str(found.types[1]), found.to_arrow_table()
 
 
+def partition_pyarrow(kind, folder, name, sql):
+    told = pa.string() if sql.startswith("DECIMAL(") else told_arrow(sql)  # it makes no decimals of folders
+    parts = ds.partitioning(pa.schema([(name, told)]), flavor="hive")
+    table = ds.dataset(folder, format=kind, partitioning=parts).to_table(columns=["id", name])
+    return str(table.schema.field(name).type), table
+
+
+def partition_polars(kind, folder, name, sql):
+    import polars as pl
+
+    told = told_polars(sql, kind)
+    frame = pl.scan_parquet(folder + "/**/*.parquet", hive_partitioning=True, hive_schema={name: told}).select("id", name).collect()
+    return str(frame.schema[name]), frame.to_arrow()
+
+
+def partition_duckdb(kind, folder, name, sql):
+    import duckdb
+
+    con = duckdb.connect()
+    con.execute("SET TimeZone = 'UTC'")
+    files = [f"{folder}/**/*.{kind}"]
+    read = {"parquet": "read_parquet", "csv": "read_csv", "json": "read_json"}[kind]
+    found = con.sql(f"SELECT id, {name} FROM {read}(?, hive_partitioning = true, hive_types = {{'{name}': '{sql}'}})", params=[files])
+    return str(found.types[1]), found.to_arrow_table()
+
+
 READERS = {"pyarrow": with_pyarrow, "polars": with_polars, "duckdb": with_duckdb}
+PARTITIONS = {"pyarrow": partition_pyarrow, "polars": partition_polars, "duckdb": partition_duckdb}
 
 
-def column(reader, kind, folder, name, sql):
+def column(reader, kind, folder, name, sql, readers=READERS):
     """What a reader makes of one column, in the order of the column id."""
     try:
-        typ, table = READERS[reader](kind, folder, name, sql)
+        typ, table = readers[reader](kind, folder, name, sql)
         spelled = spell_uuid if sql == "UUID" else spell
         rows = sorted(((ident.as_py(), spelled(value)) for ident, value in zip(table.column("id"), table.column(name))), key=lambda r: r[0])
     except BaseException as e:  # polars panics with one that is no Exception
