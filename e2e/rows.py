@@ -36,7 +36,9 @@ def parquet_rows(folder):
     if not os.path.isdir(folder):
         return []
     # As readers do: hidden names and names with "_" in front are no data; all other files must be Parquet.
-    data = ds.dataset(folder, format="parquet", partitioning="hive")
+    # The columns of folders are text: pyarrow finds no type for those that are NULL everywhere.
+    keys = {urllib.parse.unquote(part.split("=", 1)[0]): None for base, _, _ in os.walk(folder) for part in os.path.relpath(base, folder).split(os.sep) if "=" in part}
+    data = ds.dataset(folder, format="parquet", partitioning=ds.partitioning(pa.schema([(k, pa.string()) for k in keys]), flavor="hive"))
     return [{k: text(v) for k, v in row.items()} for row in data.to_table().to_pylist()]
 
 
