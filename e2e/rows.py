@@ -8,6 +8,7 @@ one process:
     {"reader": "pyarrow", "polars" or "duckdb", "kind": …, "path": FOLDER, "columns": [[COLUMN, SQL TYPE]]}
                                                             what that reader makes of each column; see typed.py. With
                                                             "folders": true they are in the names of folders
+    {"prune": "pyarrow", "polars" or "duckdb", …}           what that reader's filters do not find; see prune.py
 
 The answer is {"rows": [...]}, or {"error": TEXT}: each row as JSON with sorted keys, every value as text,
 NULL as null; the rows are sorted. Partition folders are columns. An empty text of a csv file is what it is: Python's module
@@ -98,7 +99,11 @@ def csv_rows(path, where):
 
 
 def answer(request):
-    kind, path = request["kind"], request["path"]
+    kind, path = request.get("kind"), request["path"]
+    if "prune" in request:
+        import prune
+
+        return {"rows": prune.lost(request["prune"], path)}
     if "reader" in request:
         import typed  # the readers that it needs take their time to load
 
