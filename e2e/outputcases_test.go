@@ -190,3 +190,26 @@ func TestCSVBytes(t *testing.T) {
 		}
 	}
 }
+
+// A reader that knows of an escape takes it for one outside quotes too: what holds it is quoted.
+func TestCSVWithAnEscapeOfItsOwn(t *testing.T) {
+	values := []string{`a\b`, `say "x"`, `\`, `"\"`, `x,\"y`, `end\`, `\n`, ``, `plain`}
+	for _, escape := range []string{`\`, "b", "1"} {
+		p := newProject(t, "name: escape\ntasks:\n  t:\n    transform: {v: {sql_file: v.sql}}\n    outputs:\n      v: {format: csv, path: lake, options: {escape: '"+escape+"'}}\n")
+		var rows, want []string
+		for i, v := range values {
+			rows = append(rows, fmt.Sprintf("(%d, '%s', DATE '2026-01-11')", 10+i, v))
+			line, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, fmt.Sprintf(`{"d": "2026-01-11", "id": "%d", "s": %s}`, 10+i, line))
+		}
+		p.write("v.sql", "SELECT * FROM (VALUES "+strings.Join(rows, ", ")+") AS t(id, s, d)\n")
+		p.run("run", "-c", "pipeline.yaml").must(t, 0)
+		request := map[string]any{"kind": "csv", "path": p.path("lake"), "escape": escape}
+		same(t, "by Python", foreign.read(t, request), want)
+		request["types"] = map[string]string{"id": "pa.int64()", "s": "pa.string()", "d": "pa.date32()"}
+		same(t, "by pyarrow", foreign.read(t, request), want)
+	}
+}

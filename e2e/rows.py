@@ -4,6 +4,7 @@ one process:
     {"kind": "parquet", "path": FOLDER}                     a folder of Parquet files, with pyarrow
     {"kind": "csv" or "json", "path": FOLDER}               a folder of such files, with Python's own modules
     {"kind": …, "path": FOLDER, "types": {COLUMN: TYPE}}    the same with pyarrow's, given the types
+    {"kind": "csv", …, "escape": SIGN}                      the same of files that have an escape of their own
     {"kind": "csv", "path": FILE, "where": {COLUMN: TEXT}}  one file
     {"reader": "pyarrow", "polars" or "duckdb", "kind": …, "path": FOLDER, "columns": [[COLUMN, SQL TYPE]]}
                                                             what that reader makes of each column; see typed.py. With
@@ -60,15 +61,15 @@ def opened(path):
     return pa.input_stream(path, compression=compression)
 
 
-def text_rows(kind, folder, types):
+def text_rows(kind, folder, types, escape):
     rows = []
     for path, columns in data_files(folder):
         if types is not None:
-            found = pyarrow_rows(kind, path, types)
+            found = pyarrow_rows(kind, path, types, escape)
         else:
             # A text layer would put a line end of its own in place of those in values.
             lines = io.TextIOWrapper(opened(path), encoding="utf-8", newline="")
-            found = list(csv.DictReader(lines, strict=True)) if kind == "csv" else json_objects(lines.read())
+            found = list(csv.DictReader(lines, strict=True, escapechar=escape, doublequote=not escape)) if kind == "csv" else json_objects(lines.read())
         rows += [{k: text(v) for k, v in (row | columns).items()} for row in found]
     return rows
 
@@ -80,11 +81,11 @@ def json_objects(source):
     return [json.loads(line, **exact) for line in source.split("\n") if line]
 
 
-def pyarrow_rows(kind, path, types):
+def pyarrow_rows(kind, path, types, escape):
     schema = pa.schema([(name, eval(typ, {"pa": pa})) for name, typ in types.items()])
     if kind == "csv":
         convert = pa.csv.ConvertOptions(column_types=schema, strings_can_be_null=True, quoted_strings_can_be_null=False)
-        table = pa.csv.read_csv(opened(path), parse_options=pa.csv.ParseOptions(newlines_in_values=True), convert_options=convert)
+        table = pa.csv.read_csv(opened(path), parse_options=pa.csv.ParseOptions(newlines_in_values=True, escape_char=escape or False, double_quote=not escape), convert_options=convert)
     elif opened(path).read(1) == b"":
         return []  # pyarrow.json knows no file without rows
     else:
@@ -114,7 +115,7 @@ def answer(request):
     elif os.path.isfile(path):
         rows = csv_rows(path, request.get("where") or {})
     else:
-        rows = text_rows(kind, path, request.get("types"))
+        rows = text_rows(kind, path, request.get("types"), request.get("escape"))
     return {"rows": sorted(json.dumps(r, sort_keys=True, ensure_ascii=False) for r in rows)}
 
 
