@@ -48,7 +48,7 @@ func TestGateAdmits(t *testing.T) {
 		{"TABLE a", "a"},
 		{"VALUES (1), (2)", ""},
 		{"(SELECT * FROM a)", "a"},
-		{"SELECT * FROM a x JOIN a y USING (id)", "a a"},
+		{"SELECT x.* FROM a x JOIN a y USING (id)", "a a"},
 		{"SELECT * FROM a UNION ALL SELECT * FROM b", "a b"},
 		{"SELECT * FROM a UNION ALL BY NAME SELECT * FROM b", "a b"},
 		{"SELECT * FROM a EXCEPT SELECT * FROM b INTERSECT SELECT * FROM a", "a a b"},
