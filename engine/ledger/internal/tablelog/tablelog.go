@@ -97,13 +97,14 @@ func Live(entries []Entry) (files []string) {
 	return files
 }
 
-// Find reads the log for the newest entry with one of the keys, and makes it durable.
+// Find reads the log for the newest entry with one of the keys, and makes what it has read durable.
 func (l *Log) Find(keys []string) (newest Entry, versions int, err error) {
 	entries, err := Read(l.Base)
 	if err != nil {
 		return newest, 0, err
 	}
-	if newest = Newest(entries, keys); newest.Epoch > 0 && l.Bad != Unsynced {
+	newest = Newest(entries, keys)
+	if len(entries) > 0 && l.Bad != Unsynced { // also so that no later entry outlives one before it
 		err = l.FS.SyncDir(Folder(l.Base))
 	}
 	return newest, len(entries), err
