@@ -138,7 +138,7 @@ func newScenario(r *rand.Rand, dir string) *scenario {
 			success: chance(r, 70), there: chance(r, 60), setgid: chance(r, 15),
 		})
 	}
-	if o := choose(r, s.outputs...); chance(r, 20) {
+	if o := choose(r, s.outputs...); chance(r, 25) {
 		o.table, o.replaces, o.there, o.setgid, o.success = true, whole, false, false, false
 	}
 	for i := range choose(r, 1, 1, 1, 2, 2, 3) {
@@ -212,8 +212,8 @@ func newStart(r *rand.Rand, s *scenario) start {
 	if j.kind == runs || chance(r, 50) {
 		for range choose(r, 0, 1, 1, 1, 2) {
 			f := newFault(r)
-			if slices.ContainsFunc(s.outputs, func(o *simOutput) bool { return o.table }) && chance(r, 40) {
-				f.kind, f.part, f.at = choose(r, "rename", "syncdir"), "/_log", 1+r.IntN(2)
+			if len(s.tables()) > 0 && chance(r, 60) {
+				f = newTableFault(r)
 			}
 			st.plan = append(st.plan, f)
 		}
@@ -239,6 +239,22 @@ func compatible(batches []*simBatch) []*simBatch {
 		}
 	}
 	return all
+}
+
+// newTableFault chooses what happens while a table is committed to: between the look at its log and the put, and
+// around both; or while what is to be named is made durable.
+func newTableFault(r *rand.Rand) fault {
+	f := fault{part: "/_log", at: 1 + r.IntN(2), lasts: 1, wrong: chance(r, 50), stale: chance(r, 80)}
+	switch f.kind = choose(r, "create", "rename", "syncdir", "syncdir", "link"); {
+	case f.kind == "link": // the saves that say that it is done, and that the batch is
+		f.part, f.at = "", 4+r.IntN(2)
+	case f.kind == "syncdir" && chance(r, 50):
+		f.part, f.at = "/lake/", 1+r.IntN(3)
+	case f.kind != "syncdir":
+		f.at = 1
+	}
+	f.what = choose(r, happens, happens, happens, dies, diesLate, answered, refused)
+	return f
 }
 
 // newFault chooses where something happens: anywhere, or at the changes that matter most.

@@ -37,7 +37,7 @@ const (
 // often are the situations that must be there a hundred times in ten thousand seeds.
 var often = []situation{takeoverOfLive, takeoverOfDead, unknownCounted, unknownDidNot, mopAgainstDrain, sweptGeneration, lateRename,
 	lateMkdir, grabByAnother, cutBeforeLanding, diskFull, lostAnswer, declaredDead, cutUndidExchange, takenAway,
-	deadInTable, foundInTable, goneFromTable}
+	deadInTable, goneFromTable}
 
 func (w *world) saw(s situation) { w.counts[s]++ }
 

@@ -31,10 +31,8 @@ type Fault string
 const (
 	None         Fault = ""
 	LookOnce     Fault = "after a lost race for a place in the log it is not looked at again"
-	FailedIsNot  Fault = "a put whose answer was lost is taken for one that did not happen"
 	EpochIgnored Fault = "commits of later runs do not fence"
 	NamesNothing Fault = "it says that the log has named no file of a dead run"
-	Unsynced     Fault = "an entry is believed that a power cut can take back"
 )
 
 // Entry is one commit.
@@ -104,7 +102,7 @@ func (l *Log) Find(keys []string) (newest Entry, versions int, err error) {
 		return newest, 0, err
 	}
 	newest = Newest(entries, keys)
-	if len(entries) > 0 && l.Bad != Unsynced { // also so that no later entry outlives one before it
+	if len(entries) > 0 { // also so that no later entry outlives one before it
 		err = l.FS.SyncDir(Folder(l.Base))
 	}
 	return newest, len(entries), err
@@ -147,9 +145,6 @@ func (l *Log) Commit(e Entry, after int64, once bool) (outcome string, at Entry,
 			e.Version = versions
 			return "done", e, nil
 		}
-		if l.Bad == FailedIsNot {
-			return "not done", at, err
-		}
 		failed = !errors.Is(err, fs.ErrExist)
 	}
 	if failed {
@@ -162,9 +157,11 @@ var errDeaf = errors.New("the table does not answer")
 
 // put makes the entry at one place in the log, if that is free.
 func (l *Log) put(version int, e Entry) error {
-	if err := l.FS.Mkdir(Folder(l.Base), 0o777); err == nil {
-		err = l.FS.SyncDir(l.Base)
-		if err != nil {
+	if version == 0 { // who died before may have made it, and not synced
+		if err := l.FS.Mkdir(Folder(l.Base), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := l.FS.SyncDir(l.Base); err != nil {
 			return err
 		}
 	}
