@@ -343,6 +343,9 @@ func (s *Lease) resolve(ctx context.Context) {
 	for _, name := range sortedKeys(s.tables) {
 		b := s.batchOf(name)
 		for _, dead := range b.Pending {
+			if !s.tables[name].fences(dead) {
+				continue
+			}
 			var named []string
 			if dead.Output.Class == Named {
 				named = dead.Output.Claims // they are named to people, and never removed
@@ -355,6 +358,12 @@ func (s *Lease) resolve(ctx context.Context) {
 			s.settled[pendingID(dead)] = settlement{name, without(dead.Output.Claims, named)}
 		}
 	}
+}
+
+// fences tells whether the commit that holds the batch keeps a dead run from making its own. One that was found does
+// not if that run came later and would have replaced it.
+func (t *tabled) fences(dead Pending) bool {
+	return t.Outcome == Done || dead.Epoch <= t.Mark.Epoch || dead.Output.Class == Once
 }
 
 // without gives the names of all that are not in some.

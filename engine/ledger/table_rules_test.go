@@ -101,6 +101,23 @@ func TestR70_TheOutputHasAnotherNameNow(t *testing.T) {
 	w.noOrphans("the paused run was fenced", batch("d1"))
 }
 
+// A dead run's commit is found; a later one that would have replaced it, because the mode was another, is not fenced by
+// it: what that one has moved into the table stays until a commit of our own fences it.
+func TestI8_AFoundCommitFencesNoLaterOneThatReplaces(t *testing.T) {
+	w := newWorld(t)
+	first := w.dies(onceJob, killedAfterPut())
+	replaces := job{batch: onceJob.batch, rows: []string{"1c"}, class: Replaces, mode: "x"}
+	second := w.dies(replaces, &killAfterIn{kind: "rename", part: "/lake/orders/p=0/"})
+	w.must(w.once(w.open(nil), onceJob))
+	d := w.document(onceJob.batch)
+	if d.Finished.Outputs["clean"].Mark.Run != first || len(d.Pending) != 1 || d.Pending[0].Run != second || len(w.rows()) != 3 {
+		t.Fatalf("%q, %+v", w.rows(), d)
+	}
+	w.must(w.once(w.open(nil), job{batch: onceJob.batch, rows: []string{"1d"}, class: Replaces, mode: "x"}))
+	w.wantTable("replaced", "1d")
+	w.noOrphans("replaced", onceJob.batch)
+}
+
 // atPart calls do once, before the first operation of a kind with a part of its path.
 type atPart struct {
 	kind, part string
