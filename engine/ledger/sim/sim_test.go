@@ -134,7 +134,7 @@ func playInProcesses(t *testing.T) tally {
 		first, last := *from+*seeds*i/workers, *from+*seeds*(i+1)/workers
 		done.Go(func() {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestSim$", "-worker", fmt.Sprintf("-stop=%t", *stop), fmt.Sprintf("-from=%d", first), fmt.Sprintf("-seeds=%d", last-first))
-			cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400") // one goroutine goes on at a time
+			cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=2000") // one goroutine goes on at a time, and little is ever in use
 			out, err := cmd.CombinedOutput()
 			mu.Lock()
 			defer mu.Unlock()
