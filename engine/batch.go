@@ -125,6 +125,9 @@ func (b *batch) commit(ctx context.Context) error {
 		b.replaces = f.Outputs
 	}
 	c := ledger.Commit{Config: configHash(b.task.Config), Inputs: b.inputs, Outputs: b.staged, Skipped: b.skipped}
+	if err := b.sayReplaces(); err != nil {
+		return err
+	}
 	if err := b.lease.Replace(ctx, c); err != nil { // 8
 		return err
 	}
@@ -137,6 +140,30 @@ func (b *batch) commit(ctx context.Context) error {
 		}
 	}
 	return b.lease.Commit(ctx, c) // 9
+}
+
+// sayReplaces says how much of what is there goes, before it does.
+func (b *batch) sayReplaces() error {
+	for _, t := range b.targets {
+		if t.Class != string(ledger.Replaces) {
+			continue
+		}
+		var files, folders int64
+		var err error
+		if t.Mode == modePartitions {
+			files, folders, err = ledger.CountReplaced(t.Path, b.staged[t.Name])
+		} else {
+			files, folders, err = ledger.CountData(t.Path, "")
+		}
+		if err != nil {
+			return &outputError{target: t, err: err}
+		}
+		if files > 0 {
+			b.emit(report.Event{Kind: report.OutputReplaces, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
+				Replaced: files, Partitions: number(folders)})
+		}
+	}
+	return nil
 }
 
 // whyMoved says why a folder cannot be renamed.

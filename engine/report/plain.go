@@ -64,6 +64,12 @@ func (p *Plain) Report(e Event) {
 		fmt.Fprintf(p.Err, "%s: %s in %s\n", label(e), p.paint(green, "done"), took(e.Duration))
 	case Progress:
 		fmt.Fprintf(p.Err, "%s%s\n", label(e), state(e))
+	case OutputReplaces:
+		what := Count(e.Replaced, "file")
+		if value(e.Partitions) > 0 {
+			what += ", " + Count(*e.Partitions, "partition")
+		}
+		fmt.Fprintf(p.Err, "%s: output %s replaces %s in %s\n", label(e), e.Output, what, e.Path)
 	case OutputLanded:
 		replaced := ""
 		if e.Replaced > 0 {

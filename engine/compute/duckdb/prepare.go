@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -76,7 +77,56 @@ func (s *session) step(ctx context.Context, step compute.Step) (*relation, error
 	if err := s.exec(ctx, head+body+tail); err != nil {
 		return nil, s.bindErr(ctx, err, step.SQL, text, len(head)-start)
 	}
-	return &relation{name: step.Name, refs: refs}, nil
+	rel := &relation{name: step.Name, refs: refs}
+	if reads != nil {
+		return rel, nil
+	}
+	if err := s.checkTwins(ctx, rel, body); err != nil {
+		if drop := s.exec(ctx, "DROP VIEW "+quote(step.Name)); drop != nil && cancelled(ctx) == nil {
+			err = errors.Join(err, drop)
+		}
+		return nil, err
+	}
+	return rel, nil
+}
+
+// renamed matches what DuckDB makes of a name that a column before it has.
+var renamed = regexp.MustCompile("^(.+)_[0-9]+$")
+
+// checkTwins refuses a step two of whose columns have names that SQL does not tell apart: DuckDB would give one of them
+// another name, and say nothing.
+func (s *session) checkTwins(ctx context.Context, rel *relation, query string) error {
+	var err error
+	if rel.columns, err = s.describe(ctx, "SELECT * FROM "+quote(rel.name)); err != nil {
+		return s.fail(ctx, err, "reading the columns of "+rel.name+" failed")
+	}
+	has := map[string]bool{}
+	suspect := false
+	for _, c := range rel.columns {
+		has[strings.ToLower(c.Name)] = true
+		m := renamed.FindStringSubmatch(strings.ToLower(c.Name))
+		suspect = suspect || m != nil && has[m[1]]
+	}
+	if !suspect {
+		return nil
+	}
+	columns, err := s.describe(ctx, query)
+	if err != nil {
+		return s.fail(ctx, err, "reading the columns of "+rel.name+" failed")
+	}
+	first := map[string]string{}
+	for _, c := range columns {
+		lower := strings.ToLower(c.Name)
+		if twin, ok := first[lower]; ok {
+			what := "two columns are called " + twin
+			if twin != c.Name {
+				what = fmt.Sprintf("the columns %s and %s have one name for SQL, which does not tell upper case from lower", twin, c.Name)
+			}
+			return &compute.Error{Kind: compute.QueryInvalid, Message: what, Hint: "give one of them another name with AS, or leave it out (after a join: JOIN … USING, or EXCLUDE)"}
+		}
+		first[lower] = c.Name
+	}
+	return nil
 }
 
 // readable resolves Step.Reads; nil stays nil.
