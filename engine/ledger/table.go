@@ -215,6 +215,9 @@ func (s *Lease) commitTables(ctx context.Context, c Commit, names []string) erro
 	if err := s.seal(ctx, c); err != nil {
 		return err
 	}
+	if err := s.stillThere(ctx, phaseCommitting); err != nil {
+		return err
+	}
 	for _, name := range names {
 		p := s.prepared[name]
 		p.Claims = slices.Concat([]string{}, c.Outputs[name].Claims)

@@ -386,3 +386,19 @@ func (o *observed) After(op fsops.Op, _ error) error {
 	o.do(op)
 	return nil
 }
+
+// A document that was deleted under its holder is not made again: nothing is committed to the table.
+func TestI2_NoTableIsCommittedToWithoutTheDocument(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	_, s := w.begin(w.open(nil), Request{Batch: batch("d1")})
+	w.must(s.Prepare(ctx, []OutputSpec{{Name: "clean", Class: Once, Mode: "append", Base: w.lake, Table: w.table(s, onceJob)}}))
+	w.must(stage(s, []string{"1"}))
+	c := must(results(s, "clean"))
+	w.must(os.RemoveAll(filepath.Join(w.dir, ".ubunye", "batches")))
+	if err := s.CommitTables(ctx, c); err == nil {
+		t.Fatal("committed")
+	}
+	w.wantTable("no document")
+	w.wantRows("no document")
+}
