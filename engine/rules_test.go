@@ -19,35 +19,36 @@ const module = "github.com/ubunye-io/ubunye/"
 // mayImport is the whole of what our packages may import of ours, transitively read: down only, and
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
-	"cmd/ubunye":                    {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
-	"engine":                        {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
-	"engine/problem":                {},
-	"engine/report":                 {"engine/problem"},
-	"engine/config":                 {"engine/problem"},
-	"engine/config/gen":             {"engine/config"},
-	"engine/plan":                   {"engine/config", "engine/problem"},
-	"engine/compute":                {},
-	"engine/compute/duckdb":         {"engine/compute"},
-	"engine/compute/computetest":    {"engine/compute"},
-	"engine/abi":                    {},
-	"engine/writer":                 {"engine/abi", "engine/problem", "engine/store/fsops", "engine/writer/internal/bundle", "engine/writer/internal/wire"},
-	"engine/ledger":                 {"engine/store", "engine/store/fsops"},
-	"engine/ledger/sim":             {}, // tests alone
-	"engine/store":                  {"engine/store/fsops"},
-	"engine/store/fsops":            {},
-	"engine/store/storetest":        {"engine/store", "engine/store/fsops"},
-	"plugins/sdk":                   {"engine/abi", "plugins/sdk/internal/jsontext"},
-	"plugins/sdk/files":             {"engine/abi", "plugins/sdk", "plugins/sdk/internal/jsontext"},
-	"plugins/sdk/internal/jsontext": {},
-	"schemas":                       {},
-	"schemas/gen":                   {"engine/problem"}, // it reads the source of the others; of problem it asks the exit code of each reason
-	"schemas/schematest":            {"schemas"},
-	"e2e":                           {"e2e/blackbox"},
-	"e2e/blackbox":                  {},
-	"torture":                       {"e2e/blackbox"},
-	"bench":                         {},
-	"mutants":                       {},
-	"bench/peer":                    {}, // measures against DuckDB itself
+	"cmd/ubunye":                      {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
+	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"engine/problem":                  {},
+	"engine/report":                   {"engine/problem"},
+	"engine/config":                   {"engine/problem"},
+	"engine/config/gen":               {"engine/config"},
+	"engine/plan":                     {"engine/config", "engine/problem"},
+	"engine/compute":                  {},
+	"engine/compute/duckdb":           {"engine/compute"},
+	"engine/compute/computetest":      {"engine/compute"},
+	"engine/abi":                      {},
+	"engine/writer":                   {"engine/abi", "engine/problem", "engine/store/fsops", "engine/writer/internal/bundle", "engine/writer/internal/wire"},
+	"engine/ledger":                   {"engine/store", "engine/store/fsops"},
+	"engine/ledger/internal/tablelog": {"engine/store/fsops"}, // for tests
+	"engine/ledger/sim":               {},                     // tests alone
+	"engine/store":                    {"engine/store/fsops"},
+	"engine/store/fsops":              {},
+	"engine/store/storetest":          {"engine/store", "engine/store/fsops"},
+	"plugins/sdk":                     {"engine/abi", "plugins/sdk/internal/jsontext"},
+	"plugins/sdk/files":               {"engine/abi", "plugins/sdk", "plugins/sdk/internal/jsontext"},
+	"plugins/sdk/internal/jsontext":   {},
+	"schemas":                         {},
+	"schemas/gen":                     {"engine/problem"}, // it reads the source of the others; of problem it asks the exit code of each reason
+	"schemas/schematest":              {"schemas"},
+	"e2e":                             {"e2e/blackbox"},
+	"e2e/blackbox":                    {},
+	"torture":                         {"e2e/blackbox"},
+	"bench":                           {},
+	"mutants":                         {},
+	"bench/peer":                      {}, // measures against DuckDB itself
 }
 
 // doors names, for each third-party library, the one package (and what lies below it) that may import it.

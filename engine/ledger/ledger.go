@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -206,7 +207,8 @@ type View struct {
 	Stuck    []Left     // entries of Todo that cannot be carried out now, as far as can be told by looking
 	Drops    []Entry    // what the holder staged, dropped when the batch is taken over from it
 	Tried    []Try
-	Document string // path of the document; "" if it never was
+	Pending  []Pending // tables that runs which did not commit may have written to, the holder's among them: the next run of the batch finds out
+	Document string    // path of the document; "" if it never was
 }
 
 // Look tells what a run of the batch would meet. It changes nothing.
@@ -219,11 +221,12 @@ func (l *Ledger) Look(ctx context.Context, b Batch) (View, error) {
 }
 
 func (l *Ledger) view(d *Document, v store.Version) View {
-	view := View{Batch: d.Batch, State: StateFree, Finished: d.Finished, Todo: d.Todo, Stuck: l.stuck(d), Tried: d.Tried, Document: v.Path}
+	view := View{Batch: d.Batch, State: StateFree, Finished: d.Finished, Todo: d.Todo, Stuck: l.stuck(d), Tried: d.Tried, Pending: d.Pending, Document: v.Path}
 	switch {
 	case d.Holder != nil:
 		view.State = StateHeld
 		view.Drops = drops(d, d.Holder.Run)
+		view.Pending = slices.Concat(d.Pending, pendings(d, d.Holder.Run))
 		view.Held = l.judgeHolder(d, v, l.cfg.Now())
 	case d.Finished != nil:
 		view.State = StateFinished
