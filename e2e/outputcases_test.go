@@ -61,7 +61,7 @@ tasks:
 
 // C051, C072: a timestamp without a zone stays one, a moment stays the same moment and its day is that of UTC, whatever the
 // zone of the machine, also in hours that do not exist there or occur twice; and readers are told which of the two it is.
-func TestC051_C072_TimestampsInEveryZone(t *testing.T) {
+func TestC051C072_TimestampsInEveryZone(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/Santiago", "Pacific/Apia"} {
 		t.Run(zone, func(t *testing.T) {
 			p := newProject(t, zoned)
