@@ -57,6 +57,9 @@ func (s *session) step(ctx context.Context, step compute.Step) (*relation, error
 	if err := s.checkName(step.Name); err != nil {
 		return nil, err
 	}
+	if step.Divide != nil {
+		return s.divide(ctx, step.Name, *step.Divide)
+	}
 	reads, err := s.readable(step.Reads)
 	if err != nil {
 		return nil, err

@@ -270,30 +270,9 @@ func (s *session) Head(ctx context.Context, r compute.Relation, n int) ([][]*str
 	if err != nil {
 		return nil, err
 	}
-	fail := func(err error) error { return s.blame(ctx, rel, err, "reading "+rel.name+" failed") }
-	rows, err := s.conn.QueryContext(ctx, fmt.Sprintf("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM %s LIMIT %d", quote(rel.name), n))
+	head, err := s.texts(ctx, fmt.Sprintf("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM %s LIMIT %d", quote(rel.name), n))
 	if err != nil {
-		return nil, fail(err)
-	}
-	defer rows.Close() // it was read to its end, or the error is told
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, fail(err)
-	}
-	var head [][]*string
-	for rows.Next() {
-		row := make([]*string, len(names))
-		into := make([]any, len(names))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, fail(err)
-		}
-		head = append(head, row)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fail(err)
+		return nil, s.blame(ctx, rel, err, "reading "+rel.name+" failed")
 	}
 	return head, nil
 }
