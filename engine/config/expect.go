@@ -163,15 +163,12 @@ func (l *loader) columnCheck(s section, c *Check) {
 	}
 }
 
-// quarantine finds the output that takes the rows which break a check.
+// quarantine finds the output that takes the rows which break a check. To is empty where there is none.
 func (l *loader) quarantine(s section, t *Task, c *Check, relations []string) {
-	n := s.n.get("to")
-	at := n
-	if at == nil {
-		at = s.n
-	}
+	n, to := s.n.get("to"), c.To
+	c.To = ""
 	switch {
-	case at.bad:
+	case n != nil && n.bad:
 		return
 	case c.Severity != "quarantine" && n != nil:
 		l.at(n, s.at+" has to, and its severity is "+c.Severity, "add severity: quarantine, or remove the key")
@@ -179,43 +176,37 @@ func (l *loader) quarantine(s section, t *Task, c *Check, relations []string) {
 	case c.Severity != "quarantine":
 		return
 	case c.Kind == "rows" || c.Kind == "columns":
-		l.at(at, s.at+": "+c.Kind+" is not about single rows, so none can be put into quarantine", "use severity fail or warn")
+		l.add(s.pos, s.at+": "+c.Kind+" is not about single rows, so none can be put into quarantine", "use severity fail or warn")
 		return
 	case n == nil:
 		l.add(s.pos, s.at+" has severity quarantine and no to", "name the output that takes the rows, as in to: bad_rows")
 		return
 	}
-	names := make([]string, len(t.Outputs))
-	for i, o := range t.Outputs {
-		names[i] = o.Name
+	var names []string
+	for _, o := range t.Outputs {
+		names = append(names, o.Name)
 	}
-	i := slices.Index(names, c.To)
+	i := slices.Index(names, to)
 	if i < 0 {
-		l.at(n, s.at+".to: the task has no output "+quote(c.To), DidYouMean(c.To, names))
+		l.at(n, s.at+".to: the task has no output "+quote(to), DidYouMean(to, names))
 		return
 	}
 	o := &t.Outputs[i]
-	for _, other := range t.Checks {
-		switch {
-		case other.To == "" || other.Relation == c.Relation && other.To == c.To:
-		case other.Relation == c.Relation:
-			l.at(n, s.at+".to: rows of "+c.Relation+" go to "+other.To+" already", "a row that breaks several checks goes to one output: name the same one")
-			return
-		case other.To == c.To:
-			l.at(n, s.at+".to: "+c.To+" takes the rows of "+other.Relation+" already", "add an output for those of "+c.Relation)
-			return
-		}
-	}
+	taken := func(k Check) bool { return k.Relation == c.Relation && k.To != "" }
+	at := slices.IndexFunc(t.Checks, taken)
 	switch {
-	case o.Quarantine:
-	case o.From != "":
-		l.at(n, s.at+".to: the output "+c.To+" writes "+o.From, "rows in quarantine need an output without from")
-	case slices.Contains(relations, c.To):
-		l.at(n, s.at+".to: the output "+c.To+" has the name of a step or input", "rename it: it takes rows of another kind")
+	case o.Quarantine && o.From != c.Relation:
+		l.at(n, s.at+".to: "+to+" takes the rows of "+o.From+" already", "add an output for those of "+c.Relation)
+	case !o.Quarantine && o.From != "":
+		l.at(n, s.at+".to: the output "+to+" writes "+o.From, "rows in quarantine need an output without from")
+	case slices.Contains(relations, to):
+		l.at(n, s.at+".to: the output "+to+" has the name of a step or input", "rename it: it takes rows of another kind")
 	case o.Mode == "ignore":
-		l.at(n, s.at+".to: the output "+c.To+" has mode ignore, so the rows could be lost", "use another mode")
+		l.at(n, s.at+".to: the output "+to+" has mode ignore, so the rows could be lost", "use another mode")
+	case at >= 0 && t.Checks[at].To != to:
+		l.at(n, s.at+".to: rows of "+c.Relation+" go to "+t.Checks[at].To+" already", "a row that breaks several checks goes to one output: name the same one")
 	default:
-		o.Quarantine, o.From = true, c.Relation
+		c.To, o.Quarantine, o.From = to, true, c.Relation
 	}
 }
 
