@@ -119,12 +119,15 @@ func (s *Set) Divided(relation string) []compute.Step {
 	return []compute.Step{{Name: relation, Divide: &good}, {Name: Quarantined(relation), Divide: &bad}}
 }
 
-// Consumed is what Evaluate reads, as Prepare is to be told. The parts of a divided relation are not kept a second time.
+// Consumed is what Evaluate reads, as Prepare is to be told. Of a divided relation the parts are cut out of rows that are kept
+// already.
 func (s *Set) Consumed() (all []compute.Relation) {
 	for _, relation := range s.relations {
-		whole := compute.Relation(s.Whole(relation))
 		reads := slices.ContainsFunc(s.of(relation, false), func(i int) bool { return s.checks[i].Columns == nil })
-		if reads || string(whole) != relation {
+		switch whole := compute.Relation(s.Whole(relation)); {
+		case string(whole) != relation:
+			all = append(all, whole)
+		case reads:
 			all = append(all, whole, whole)
 		}
 	}
@@ -196,7 +199,7 @@ func (e *evaluation) quarantine(ctx context.Context) error {
 	if len(checks) == 0 {
 		return nil
 	}
-	whole, err := e.count(ctx, e.Whole(e.relation), checks)
+	whole, err := e.ses.Count(ctx, compute.Relation(e.Whole(e.relation)))
 	if err != nil {
 		return err
 	}
@@ -204,7 +207,8 @@ func (e *evaluation) quarantine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bad, err := e.ses.Count(ctx, compute.Relation(Quarantined(e.relation)))
+	// Whatever breaks a check is there, also all rows of a key.
+	bad, err := e.count(ctx, Quarantined(e.relation), checks, whole)
 	if err != nil {
 		return err
 	}
@@ -234,7 +238,7 @@ func (e *evaluation) rest(ctx context.Context) error {
 	if len(rules)+len(counts) == 0 {
 		return nil
 	}
-	rows, err := e.count(ctx, e.relation, rules)
+	rows, err := e.count(ctx, e.relation, rules, 0)
 	for _, i := range counts {
 		detail := e.checks[i].Rows.wrong(rows)
 		e.results[i] = Result{Check: i, Passed: detail == "", Rows: rows, Detail: detail}
@@ -254,8 +258,8 @@ func (e *evaluation) named(err error, check int) error {
 // examples is how many rows, or keys, are told of a check that is broken.
 const examples = 3
 
-// count makes checks about single rows, and gives the number of all.
-func (e *evaluation) count(ctx context.Context, relation string, checks []int) (int64, error) {
+// count makes checks about single rows, and gives the number of rows. They are told to be of so many; 0: of those themselves.
+func (e *evaluation) count(ctx context.Context, relation string, checks []int, of int64) (int64, error) {
 	show, err := e.shown(ctx, relation)
 	if err != nil {
 		return 0, err
@@ -264,10 +268,13 @@ func (e *evaluation) count(ctx context.Context, relation string, checks []int) (
 	if err != nil {
 		return 0, e.blame(err, checks)
 	}
+	if of == 0 {
+		of = checked.Rows
+	}
 	for i, b := range checked.Broken {
-		r := Result{Check: checks[i], Passed: b.Rows == 0, Rows: checked.Rows, Broken: b.Rows}
+		r := Result{Check: checks[i], Passed: b.Rows == 0, Rows: of, Broken: b.Rows}
 		if !r.Passed {
-			r.Detail = broken(b, checked.Rows)
+			r.Detail = broken(b, of)
 		}
 		e.results[checks[i]] = r
 	}

@@ -112,7 +112,11 @@ func (s *session) texts(ctx context.Context, q string) ([][]*string, error) {
 	return all, rows.Err()
 }
 
-// divide makes the view of one part of a relation.
+// brokenName is the column of marked rows that has a 1 or a 0 for each rule.
+const brokenName = "\x01broken"
+
+// divide makes the view of one part of a relation. Both parts are cut out of the same marked rows, which are kept: what a later
+// step makes of a part is never computed for rows of the other.
 func (s *session) divide(ctx context.Context, name string, d compute.Divide) (*relation, error) {
 	rel, err := s.lookup(d.Of)
 	if err != nil {
@@ -122,37 +126,59 @@ func (s *session) divide(ctx context.Context, name string, d compute.Divide) (*r
 	if err != nil {
 		return nil, err
 	}
-	from := "main." + quote(rel.name)
-	conditions, err := s.conditions(ctx, from, d.Rules, columns)
+	if d.Broken != "" && slices.ContainsFunc(columns, func(c compute.Column) bool { return strings.EqualFold(c.Name, d.Broken) }) {
+		return nil, &compute.Error{Kind: compute.BadOption, Column: d.Broken, Rule: 1, Message: "the rows have a column of that name already", Hint: "rename it in a step"}
+	}
+	marked, err := s.marked(ctx, rel, d.Rules, columns)
 	if err != nil {
 		return nil, err
 	}
-	// What is read twice is kept, so that keys are those of the same rows.
-	refs := map[*relation]int{rel: 1}
-	var breaks, named []string
-	for i, c := range conditions {
-		if c.rule.Kind == compute.Unique {
-			refs[rel]++
-		}
-		breaks = append(breaks, c.sql)
-		if d.Broken != "" {
-			named = append(named, "CASE WHEN "+c.sql+" THEN "+literal(d.Names[i])+" END")
-		}
-	}
-	all := "SELECT * FROM " + from + " AS " + quote(rowName)
-	q := all + " WHERE NOT (" + strings.Join(breaks, " OR ") + ")"
+	broken, none := quote(brokenName), literal(strings.Repeat("0", len(d.Rules)))
+	q := "SELECT * EXCLUDE (" + broken + ") FROM main." + quote(marked.name) + " WHERE " + broken + " = " + none
 	if d.Broken != "" {
-		if slices.ContainsFunc(columns, func(c compute.Column) bool { return strings.EqualFold(c.Name, d.Broken) }) {
-			return nil, &compute.Error{Kind: compute.BadOption, Column: d.Broken, Rule: 1, Message: "the rows have a column of that name already", Hint: "rename it in a step"}
+		var names []string
+		for i, text := range d.Names {
+			names = append(names, fmt.Sprintf("CASE WHEN %s[%d] = '1' THEN %s END", broken, i+1, literal(text)))
 		}
-		mark := quote(d.Broken)
-		q = "SELECT * FROM (SELECT *, concat_ws('; ', " + strings.Join(named, ", ") + ") AS " + mark + " FROM " + from + " AS " + quote(rowName) + ") WHERE " + mark + " <> ''"
+		q = "SELECT * EXCLUDE (" + broken + "), concat_ws('; ', " + strings.Join(names, ", ") + ") AS " + quote(d.Broken) +
+			" FROM main." + quote(marked.name) + " WHERE " + broken + " <> " + none
 	}
 	if err := s.exec(ctx, "CREATE VIEW "+quote(name)+" AS "+q); err != nil {
 		return nil, s.fail(ctx, err, "dividing the rows of "+rel.name+" failed")
 	}
-	return &relation{name: name, refs: refs}, nil
+	return &relation{name: name, refs: map[*relation]int{marked: 1}}, nil
 }
+
+// marked makes the relation of all rows with what they break. No step can name it.
+func (s *session) marked(ctx context.Context, rel *relation, rules []compute.Rule, columns []compute.Column) (*relation, error) {
+	from := "main." + quote(rel.name)
+	conditions, err := s.conditions(ctx, from, rules, columns)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[*relation]int{rel: 1}
+	marks := []string{"''"}
+	for _, c := range conditions {
+		if c.rule.Kind == compute.Unique {
+			refs[rel]++ // what is read twice is kept, so that keys are those of the same rows
+		}
+		marks = append(marks, "CASE WHEN "+c.sql+" THEN '1' ELSE '0' END")
+	}
+	q := "SELECT *, concat(" + strings.Join(marks, ", ") + ") AS " + quote(brokenName) + " FROM " + from + " AS " + quote(rowName)
+	if known := s.marks[q]; known != nil {
+		return known, nil
+	}
+	made := &relation{name: fmt.Sprintf("%s\x01%d", rel.name, len(s.marks)), refs: refs}
+	if err := s.exec(ctx, "CREATE VIEW "+quote(made.name)+" AS "+q); err != nil {
+		return nil, s.fail(ctx, err, "dividing the rows of "+rel.name+" failed")
+	}
+	s.marks[q] = made
+	s.relations = append(s.relations, made)
+	return made, nil
+}
+
+// hidden tells a relation of marked rows from those that steps can name.
+func (r *relation) hidden() bool { return strings.Contains(r.name, "\x01") }
 
 // numeric types, whose values can be added up.
 var numeric = []string{"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE"}

@@ -30,7 +30,7 @@ func (Engine) Open(ctx context.Context, s compute.Settings) (compute.Session, er
 		return nil, failed("the embedded DuckDB does not start", err)
 	}
 	db := sql.OpenDB(connector)
-	ses := &session{db: db, byName: map[string]*relation{}, variables: map[string]string{}, usual: map[string]string{}, rename: s.Rename}
+	ses := &session{db: db, byName: map[string]*relation{}, marks: map[string]*relation{}, variables: map[string]string{}, usual: map[string]string{}, rename: s.Rename}
 	if err := ses.open(ctx, s); err != nil {
 		_ = ses.Close() // the first error is the one to tell
 		return nil, err
@@ -43,7 +43,8 @@ type session struct {
 	db        *sql.DB
 	conn      *sql.Conn
 	relations []*relation          // in the order they were made
-	byName    map[string]*relation // by lower-case name
+	byName    map[string]*relation // by lower-case name, without the marked ones
+	marks     map[string]*relation // marked rows, by their SQL
 	variables map[string]string    // lower-case name → the name as declared
 	usual     map[string]string    // type → the function that converts its usual texts
 	rename    func(from, to string) error
@@ -199,9 +200,11 @@ func (s *session) lookup(r compute.Relation) (*relation, error) {
 }
 
 func (s *session) names() []string {
-	names := make([]string, len(s.relations))
-	for i, r := range s.relations {
-		names[i] = r.name
+	var names []string
+	for _, r := range s.relations {
+		if !r.hidden() {
+			names = append(names, r.name)
+		}
 	}
 	return names
 }
