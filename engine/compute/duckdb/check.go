@@ -21,7 +21,7 @@ func (s *session) Check(ctx context.Context, c compute.Check) (compute.Checked, 
 		return compute.Checked{}, err
 	}
 	from := quote(rel.name)
-	conditions, err := s.conditions(ctx, from, c.Rules, columns)
+	conditions, err := s.conditions(ctx, c.Rules, columns)
 	if err != nil {
 		return compute.Checked{}, err
 	}
@@ -32,7 +32,7 @@ func (s *session) Check(ctx context.Context, c compute.Check) (compute.Checked, 
 	counts := []string{"count(*)"}
 	into := []any{&checked.Rows}
 	for i, cond := range conditions {
-		if cond.rule.Kind == compute.Unique {
+		if cond.sql == "" {
 			q := "SELECT CAST(coalesce(sum(" + quote(rowName) + "), 0) AS BIGINT) FROM (" + cond.keys(from) + ")"
 			if err := s.conn.QueryRowContext(ctx, q).Scan(&checked.Broken[i].Rows); err != nil {
 				return fail(err)
@@ -152,19 +152,21 @@ func (s *session) divide(ctx context.Context, name string, d compute.Divide) (*r
 // marked makes the relation of all rows with what they break. No step can name it.
 func (s *session) marked(ctx context.Context, rel *relation, rules []compute.Rule, columns []compute.Column) (*relation, error) {
 	from := "main." + quote(rel.name)
-	conditions, err := s.conditions(ctx, from, rules, columns)
+	conditions, err := s.conditions(ctx, rules, columns)
 	if err != nil {
 		return nil, err
 	}
 	refs := map[*relation]int{rel: 1}
-	marks := []string{"''"}
-	for _, c := range conditions {
-		if c.rule.Kind == compute.Unique {
+	marks, joins := []string{"''"}, ""
+	for i, c := range conditions {
+		if c.sql == "" {
 			refs[rel]++ // what is read twice is kept, so that keys are those of the same rows
+			join, broken := c.join(from, i)
+			joins, c.sql = joins+join, broken
 		}
 		marks = append(marks, "CASE WHEN "+c.sql+" THEN '1' ELSE '0' END")
 	}
-	q := "SELECT *, concat(" + strings.Join(marks, ", ") + ") AS " + quote(brokenName) + " FROM " + from + " AS " + quote(rowName)
+	q := "SELECT " + quote(rowName) + ".*, concat(" + strings.Join(marks, ", ") + ") AS " + quote(brokenName) + " FROM " + from + " AS " + quote(rowName) + joins
 	if known := s.marks[q]; known != nil {
 		return known, nil
 	}

@@ -22,14 +22,14 @@ const (
 type condition struct {
 	rule    compute.Rule
 	columns []string // as the relation spells them
-	sql     string   // true for a row that breaks the rule, else false: never NULL
+	sql     string   // true for a row that breaks the rule, else false: never NULL; empty: rows by themselves do not tell
 }
 
-// conditions makes the SQL of rules over the columns of from, a quoted relation. The first rule that cannot be used is the error.
-func (s *session) conditions(ctx context.Context, from string, rules []compute.Rule, columns []compute.Column) ([]condition, error) {
+// conditions makes the SQL of rules over columns. The first rule that cannot be used is the error.
+func (s *session) conditions(ctx context.Context, rules []compute.Rule, columns []compute.Column) ([]condition, error) {
 	all := make([]condition, len(rules))
 	for i, r := range rules {
-		c, err := s.condition(ctx, from, r, columns)
+		c, err := s.condition(ctx, r, columns)
 		if err != nil {
 			return nil, inRule(err, i)
 		}
@@ -47,7 +47,7 @@ func inRule(err error, i int) error {
 	return err
 }
 
-func (s *session) condition(ctx context.Context, from string, r compute.Rule, columns []compute.Column) (condition, error) {
+func (s *session) condition(ctx context.Context, r compute.Rule, columns []compute.Column) (condition, error) {
 	c := condition{rule: r}
 	var typ string
 	for _, name := range r.Columns {
@@ -63,8 +63,7 @@ func (s *session) condition(ctx context.Context, from string, r compute.Rule, co
 	switch r.Kind {
 	case compute.NotNull:
 		c.sql = column + " IS NULL"
-	case compute.Unique:
-		c.sql = c.duplicated(from)
+	case compute.Unique: // not a question to a row by itself
 	case compute.Between:
 		c.sql, err = s.outside(ctx, r, column, typ)
 	case compute.OneOf:
@@ -102,13 +101,15 @@ func (c condition) keys(from string) string {
 	return "SELECT " + list + ", count(*) AS " + quote(rowName) + " FROM " + from + " WHERE " + strings.Join(known, " AND ") + " GROUP BY " + list + " HAVING count(*) > 1"
 }
 
-// duplicated is true for a row whose key others have.
-func (c condition) duplicated(from string) string {
+// join brings the keys of a rule about them to the rows that have one; they are called by a name that ends in i. A key is there
+// once, so no row is doubled.
+func (c condition) join(from string, i int) (join, broken string) {
+	name := quote(fmt.Sprintf("%s%d", keysName, i))
 	var same []string
-	for _, name := range c.columns {
-		same = append(same, quote(keysName)+"."+quote(name)+" = "+quote(rowName)+"."+quote(name))
+	for _, column := range c.columns {
+		same = append(same, name+"."+quote(column)+" = "+quote(rowName)+"."+quote(column))
 	}
-	return "EXISTS (SELECT 1 FROM (" + c.keys(from) + ") AS " + quote(keysName) + " WHERE " + strings.Join(same, " AND ") + ")"
+	return " LEFT JOIN (" + c.keys(from) + ") AS " + name + " ON " + strings.Join(same, " AND "), name + "." + quote(rowName) + " IS NOT NULL"
 }
 
 // outside is true for a value beyond the bounds.
@@ -235,7 +236,7 @@ func (Engine) CheckRules(ctx context.Context, rules []compute.Rule, columns []co
 	for i, r := range rules {
 		switch {
 		case columns != nil:
-			_, err = s.condition(ctx, "", r, known)
+			_, err = s.condition(ctx, r, known)
 		case r.Kind == compute.Matches:
 			err = inColumn(s.pattern(ctx, r.Pattern), r.Columns[0])
 		default:
