@@ -357,3 +357,25 @@ func TestBackfillOverAFailedCheck(t *testing.T) {
 	same(t, "dates", s.outcomes(), []string{"2026-01-01 landed 2 ", "2026-01-02 failed 0 CheckFailed", "2026-01-03 landed 1 "})
 	same(t, "rows", p.rows("lake/orders"), []string{order("1", "de", "10.00", "2026-01-01"), order("2", "fr", "20.00", "2026-01-01"), order("3", "de", "3.00", "2026-01-03")})
 }
+
+// The page's pipeline runs, and says what the page says.
+func TestChecksPage(t *testing.T) {
+	page := blocks(t, "../docs/checks.md")
+	if len(page) != 3 || page[0].language != "yaml" || page[1].language != "console" {
+		t.Fatalf("blocks: %v", page)
+	}
+	p := newProject(t, page[0].text)
+	p.write("landing/2026-01-01/a.csv", "id,country,amount\n1,de,10.00\n1,de,11.00\n,it,-5.00\n3,fr,\n4,,2.00\n")
+	_, want, _ := strings.Cut(page[1].text, "\n")
+	said := p.runDay("2026-01-01").must(t, 3).stderr
+	for line := range strings.Lines(want) {
+		if !strings.Contains(said, line) {
+			t.Errorf("the run does not say %q:\n%s", line, said)
+		}
+	}
+	p.write("landing/2026-01-01/a.csv", "id,country,amount\n1,de,10.00\n,it,-5.00\n3,it,\n4,,2.00\n")
+	p.runDay("2026-01-01").must(t, 0).says(t, "check one_of: {country: [de, fr]} of orders failed: 1 of 3 rows: (id=3, country=it); the task goes on")
+	same(t, "orders", p.rows("lake/orders"), []string{order("1", "de", "10.00", "2026-01-01"), order("4", "", "2.00", "2026-01-01"), order("3", "it", "", "2026-01-01")})
+	p.format = "csv"
+	same(t, "bad orders", p.rows("lake/bad_orders"), []string{`{"_check": "not_null: [id]", "amount": "-5.00", "country": "it", "dt": "2026-01-01", "id": ""}`})
+}

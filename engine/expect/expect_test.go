@@ -119,18 +119,30 @@ func TestQuarantineComesFirst(t *testing.T) {
 
 // What is checked is what is written, though each computing of the SQL gives other rows.
 func TestTheRowsThatAreCheckedAreThoseThatAreWritten(t *testing.T) {
-	const dice = "SELECT i, random() AS x FROM range(2000) t(i)"
-	half := &compute.Rule{Kind: compute.Between, Columns: columns("x"), Max: text("0.5")}
-	for severity, relation := range map[Severity]compute.Relation{Warn: "later", Quarantine: compute.Relation(Quarantined("clean"))} {
-		results, ses, err := evaluate(t, dice, Check{Relation: "clean", Severity: severity, Text: "half", Rule: half})
+	const dice = "SELECT random() AS a, random() AS b, random() AS c FROM range(2000)"
+	for severity, written := range map[Severity]compute.Relation{Warn: "clean", Quarantine: compute.Relation(Quarantined("clean"))} {
+		var checks []Check
+		for _, column := range []string{"a", "b", "c"} {
+			rule := &compute.Rule{Kind: compute.Between, Columns: columns(column), Max: text("0.5")}
+			checks = append(checks, Check{Relation: "clean", Severity: severity, Text: column, Rule: rule})
+		}
+		ses, set := open(t), New(checks)
+		steps := append([]compute.Step{{Name: set.Whole("clean"), SQL: dice}}, set.Divided("clean")...)
+		if err := ses.Prepare(t.Context(), steps, append(set.Consumed(), written)); err != nil {
+			t.Fatal(err)
+		}
+		results, err := set.Evaluate(t.Context(), ses)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := ses.Prepare(t.Context(), []compute.Step{{Name: "high", SQL: `SELECT * FROM "` + string(relation) + `" WHERE x > 0.5`}}, nil); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := ses.Count(t.Context(), "high"); err != nil || n != results[0].Broken || n < 500 {
-			t.Errorf("%s: %d rows break the check, and %d are written: %v", severity, results[0].Broken, n, err)
+		for i, c := range checks {
+			high := compute.Step{Name: c.Text, SQL: `SELECT * FROM "` + string(written) + `" WHERE ` + c.Text + " > 0.5"}
+			if err := ses.Prepare(t.Context(), []compute.Step{high}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := ses.Count(t.Context(), compute.Relation(c.Text)); err != nil || n != results[i].Broken || n < 500 {
+				t.Errorf("%s: %d rows break the check of %s, and %d are written: %v", severity, results[i].Broken, c.Text, n, err)
+			}
 		}
 	}
 }
