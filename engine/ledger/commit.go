@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -65,14 +66,16 @@ func (s *Lease) ready(c Commit) error {
 	return nil
 }
 
-// seal looks up what is staged, makes of it what is to land, and makes that durable, once: all outputs, before any of
-// them becomes visible.
+// seal makes of what is staged what is to land, and makes that durable, once: all outputs, before any of
+// them becomes visible. What is staged is looked up before a folder is replaced; else Commit does that alone.
 func (s *Lease) seal(ctx context.Context, c Commit) error {
 	if s.sealed {
 		return nil
 	}
-	if err := s.lookUpAll(c); err != nil {
-		return err
+	if s.replacesAny() {
+		if err := s.lookUpAll(c); err != nil {
+			return err
+		}
 	}
 	var all []names
 	for _, name := range sortedKeys(s.prepared) {
@@ -86,10 +89,22 @@ func (s *Lease) seal(ctx context.Context, c Commit) error {
 		all = append(all, s.staged(s.prepared[name], claims, suffix))
 	}
 	if err := s.ledger.durable(stagedFirst, s.ledger.cfg.Fast, all...); err != nil {
+		if !s.replacesAny() {
+			err = cmp.Or(s.lookUpAll(c), err) // it may be a file that is gone
+		}
 		return err
 	}
 	s.sealed = true
 	return ctx.Err()
+}
+
+func (s *Lease) replacesAny() bool {
+	for _, p := range s.prepared {
+		if p.Class == Replaces {
+			return true
+		}
+	}
+	return false
 }
 
 // finish is the change that commits: see the table in doc.go.

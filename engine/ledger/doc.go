@@ -131,7 +131,7 @@
 //	tmp/                                    files that have no name of their own yet
 //
 // Three things that a killed run leaves are named by no document and are nobody's data: the probe by which
-// it tried a file system, a file in tmp/, and what was spilled beside memory. Every run that holds its batches removes them: a
+// it tried a file system, a file in tmp/, and what was spilled beside memory. Every run that holds its batches removes them, and Recover the first two: a
 // probe, whose name its record gives, when that run has certainly ended; a file in tmp/ when it is older
 // than the timeout by the disk's clock; spilled rows, whose folder names ledger and run, when the run has ended.
 // A staging folder that no document names is not among them: status names it.

@@ -139,21 +139,45 @@ func (f *FS) RemoveAll(path string) error {
 	if err != nil {
 		return err
 	}
-	if info.IsDir() {
-		entries, err := os.ReadDir(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		for _, e := range entries {
-			if err := f.RemoveAll(filepath.Join(path, e.Name())); err != nil {
-				return err
-			}
-		}
+	if !info.IsDir() {
+		return gone(f.Remove(path))
 	}
-	if err := f.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return f.removeFolder(path)
+}
+
+// removeFolder empties a folder and removes it.
+func (f *FS) removeFolder(path string) error {
+	entries, err := os.ReadDir(path)
+	if gone(err) != nil {
 		return err
 	}
-	return nil
+	for _, e := range entries {
+		below := filepath.Join(path, e.Name())
+		switch {
+		case !e.IsDir():
+			err = gone(f.Remove(below))
+		case gone(f.removeEmpty(below)) == nil: // of many folders most are empty, and need not be listed
+			err = nil
+		default:
+			err = f.removeFolder(below)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return gone(f.removeEmpty(path))
+}
+
+func (f *FS) removeEmpty(path string) error {
+	return f.do("remove", path, "", func() error { return removeEmpty(path) })
+}
+
+// gone is an error of removing: what is gone already is fine.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // SyncFile makes the contents of a file durable.
