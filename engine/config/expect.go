@@ -327,7 +327,7 @@ func shorten(text string) string {
 }
 
 // plainFlow is text that means itself in YAML's braces.
-var plainFlow = regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}_. +()-]*$|^-?[0-9.]+$`)
+var plainFlow = regexp.MustCompile(`^[\p{L}\p{N}_]([\p{L}\p{N}_. +()-]*[\p{L}\p{N}_.+()-])?$|^-?[0-9.]+$`)
 
 func flow(text string) string {
 	if plainFlow.MatchString(text) {
