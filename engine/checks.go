@@ -148,7 +148,7 @@ func inColumn(e *compute.Error) string {
 
 // summedUp are the relations of outputs whose sums are compared: each is read once more than it is written.
 func (b *batch) summedUp() (all []compute.Relation) {
-	for _, balance := range b.task.Balance {
+	for _, balance := range b.task.Balances {
 		if balance.Sum == "" {
 			continue
 		}
@@ -175,8 +175,8 @@ func (b *batch) target(name string) (plan.Target, bool) {
 func (b *batch) reconcile(ctx context.Context) error {
 	var asked []expect.Balance
 	var of []config.Balance
-	for _, c := range b.task.Balance {
-		balance := expect.Balance{Text: c.Text, Severity: expect.Severity(c.Severity), Input: compute.Relation(b.checks.Whole(c.Input)),
+	for _, c := range b.task.Balances {
+		balance := expect.Balance{Input: compute.Relation(b.checks.Whole(c.Input)),
 			MaxLost: c.MaxLost, Sum: c.Sum, Tolerance: c.Tolerance}
 		for _, name := range c.Outputs {
 			if t, ok := b.target(name); ok {

@@ -48,7 +48,7 @@ type Variable struct {
 
 // Relation is a handle on rows of a session: the name under which later SQL steps can read them.
 // Handles are of one session; they never carry rows. Names are compared as SQL compares them, without
-// regard to case.
+// regard to case. One that holds a control character is nothing that people know: it is not proposed to them, and SQL reads it by Step.Reads alone.
 type Relation string
 
 // Session holds the relations of one task. Its methods are called by one goroutine at a time.

@@ -242,7 +242,7 @@ func (l *loader) reconcile(s section, t *Task) {
 		}
 		l.measure(in, &b)
 		b.Text = b.spell()
-		t.Balance = append(t.Balance, b)
+		t.Balances = append(t.Balances, b)
 	}
 }
 

@@ -55,8 +55,8 @@ func TestChecks(t *testing.T) {
 		{Input: "raw", Outputs: []string{"clean"}, MaxLost: 10, Severity: "warn", Text: "reconcile: {input: raw, output: clean, max_lost: 10}", Pos: at(23, 9)},
 		{Input: "raw", Outputs: []string{"clean"}, Sum: "amount", Tolerance: "0.01", Severity: "fail", Text: "reconcile: {input: raw, output: clean, sum: amount, tolerance: 0.01}", Pos: at(24, 9)},
 	}
-	if !reflect.DeepEqual(task.Balance, balances) {
-		t.Errorf("reconcile:\n got %+v\nwant %+v", task.Balance, balances)
+	if !reflect.DeepEqual(task.Balances, balances) {
+		t.Errorf("reconcile:\n got %+v\nwant %+v", task.Balances, balances)
 	}
 	if bad := task.Outputs[1]; !bad.Quarantine || bad.From != "clean" || task.Outputs[0].Quarantine {
 		t.Errorf("the output that takes the rows: %+v", bad)

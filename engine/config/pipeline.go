@@ -77,13 +77,13 @@ type Variable struct {
 
 // Task is one unit of work: it reads, transforms, and lands its outputs together.
 type Task struct {
-	Name    string      `json:"name"`
-	Inputs  []Input     `json:"inputs"` // in the order of the file
-	Steps   []Step      `json:"steps"`  // in the order of the file
-	Checks  []Check     `json:"expect,omitempty"`
-	Balance []Balance   `json:"reconcile,omitempty"`
-	Outputs []Output    `json:"outputs"` // in the order of the file
-	Pos     problem.Pos `json:"-"`
+	Name     string      `json:"name"`
+	Inputs   []Input     `json:"inputs"` // in the order of the file
+	Steps    []Step      `json:"steps"`  // in the order of the file
+	Checks   []Check     `json:"expect,omitempty"`
+	Balances []Balance   `json:"reconcile,omitempty"`
+	Outputs  []Output    `json:"outputs"` // in the order of the file
+	Pos      problem.Pos `json:"-"`
 
 	// Config is the rendered configuration as JSON: equal for equal work, whatever the
 	// layout of the file, and the same from another working or mount directory (paths are as written;

@@ -11,8 +11,6 @@ import (
 
 // Balance compares what was read with what is staged.
 type Balance struct {
-	Text      string
-	Severity  Severity // Fail or Warn
 	Input     compute.Relation
 	Outputs   []Staged // taken together
 	MaxLost   int64    // how many rows fewer may land than were read
@@ -29,11 +27,17 @@ type Staged struct {
 // Reconcile makes comparisons, in their order. Inputs are read again where they are not kept: their files are pinned.
 func Reconcile(ctx context.Context, ses compute.Session, balances []Balance) ([]Result, error) {
 	results := make([]Result, len(balances))
+	counted := map[compute.Relation]int64{}
 	for i, b := range balances {
-		read, err := ses.Count(ctx, b.Input)
-		if err != nil {
-			return nil, err
+		read, known := counted[b.Input]
+		if !known {
+			var err error
+			if read, err = ses.Count(ctx, b.Input); err != nil {
+				return nil, err
+			}
+			counted[b.Input] = read
 		}
+		var err error
 		detail := ""
 		if b.Sum == "" {
 			detail = b.rows(read)

@@ -81,10 +81,11 @@ func New(checks []Check) *Set {
 	return s
 }
 
-// What a relation that is divided is called as it was, and the part that is taken out of it. No name in a pipeline holds a space.
+// What a relation that is divided is called as it was, and the part that is taken out of it. A compute engine proposes neither
+// to somebody who misspelled a name.
 const (
-	before = " before its checks"
-	apart  = " quarantined"
+	before = "\x01before its checks"
+	apart  = "\x01quarantined"
 )
 
 // Quarantined is the name of the rows that were taken out of a relation.

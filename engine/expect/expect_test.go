@@ -110,7 +110,7 @@ func TestQuarantineComesFirst(t *testing.T) {
 	if !reflect.DeepEqual(said, map[string]int{"q1; q3": 1, "q2": 2}) {
 		t.Errorf("broken: %v", said)
 	}
-	for name, want := range map[string]string{"clean before its checks": "clean", "clean quarantined": "clean", "clean": "clean"} {
+	for name, want := range map[string]string{New([]Check{{Relation: "clean", Severity: Quarantine}}).Whole("clean"): "clean", Quarantined("clean"): "clean", "clean": "clean"} {
 		if got := Plain(name); got != want {
 			t.Errorf("%s is %s in the pipeline", name, got)
 		}
@@ -136,7 +136,7 @@ func TestTheRowsThatAreCheckedAreThoseThatAreWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range checks {
-			high := compute.Step{Name: c.Text, SQL: `SELECT * FROM "` + string(written) + `" WHERE ` + c.Text + " > 0.5"}
+			high := compute.Step{Name: c.Text, SQL: "SELECT * FROM r WHERE " + c.Text + " > 0.5", Reads: map[string]compute.Relation{"r": written}}
 			if err := ses.Prepare(t.Context(), []compute.Step{high}, nil); err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
@@ -179,8 +180,8 @@ func (s *session) marked(ctx context.Context, rel *relation, rules []compute.Rul
 	return made, nil
 }
 
-// hidden tells a relation of marked rows from those that steps can name.
-func (r *relation) hidden() bool { return strings.Contains(r.name, "\x01") }
+// hidden tells a relation whose name is nothing that people know.
+func (r *relation) hidden() bool { return strings.ContainsFunc(r.name, unicode.IsControl) }
 
 // numeric types, whose values can be added up.
 var numeric = []string{"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE"}
