@@ -46,12 +46,32 @@ func (s *Lease) Commit(ctx context.Context, c Commit) error {
 	if err := s.lookUpAll(c); err != nil { // syncing takes its time, and so does replacing
 		return err
 	}
+	if err := s.stillThere(ctx, "commit"); err != nil {
+		return err
+	}
 	present := s.claimsPresent()
 	at := s.ledger.cfg.Now().UTC().Truncate(time.Second)
 	if err := s.save(ctx, "commit", func(d *Document) { s.finish(d, c, at, present) }); err != nil {
 		return err
 	}
 	s.committed = true
+	return nil
+}
+
+// stillThere refuses a step that others will see if the document that says that the batch is this run's has been
+// deleted, by a person or a clean-up: the save would make it again. Where it is gone because others have saved since, the
+// save finds that out.
+func (s *Lease) stillThere(ctx context.Context, step string) error {
+	if is, err := there(s.version.Path); is || err != nil {
+		return nil
+	}
+	now, v, err := s.ledger.load(ctx, s.request.Batch)
+	switch {
+	case err != nil:
+		return s.unknown(step, err)
+	case !now.heldBy(s.run.ID, s.epoch):
+		return s.lost(ctx, now, v)
+	}
 	return nil
 }
 
