@@ -35,7 +35,7 @@ def parquet_rows(folder, columns=None):
         return []
     # As readers do: hidden names and names with "_" in front are no data; all other files must be Parquet.
     # The types of partition columns are given: pyarrow finds none if all values are NULL.
-    names = sorted({name for _, columns in data_files(folder) for name in columns})
+    names = sorted({name for _, values in data_files(folder) for name in values})
     parts = ds.partitioning(pa.schema([(name, pa.string()) for name in names]), flavor="hive")
     data = ds.dataset(folder, format="parquet", partitioning=parts)
     return [{k: text(v) for k, v in row.items()} for row in data.to_table(columns=columns).to_pylist()]
