@@ -13,6 +13,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/expect"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
@@ -174,8 +175,10 @@ func (r *run) explainCompute(err error, task string) *problem.Problem {
 	if !errors.As(err, &e) {
 		return nil
 	}
-	p := computeProblem(e)
-	p.Pos = r.computePos(e, task)
+	plain := *e // a relation that checks divide has another name for the compute engine
+	plain.Input, plain.Step = expect.Plain(e.Input), expect.Plain(e.Step)
+	p := computeProblem(&plain)
+	p.Pos = r.computePos(&plain, task)
 	return p
 }
 

@@ -20,7 +20,7 @@ const module = "github.com/ubunye-io/ubunye/"
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
 	"cmd/ubunye":                      {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
-	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":                  {},
 	"engine/report":                   {"engine/problem"},
 	"engine/config":                   {"engine/problem"},
@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"engine/compute":                  {},
 	"engine/compute/duckdb":           {"engine/compute"},
 	"engine/compute/computetest":      {"engine/compute"},
+	"engine/expect":                   {"engine/compute"},
 	"engine/abi":                      {},
 	"engine/writer":                   {"engine/abi", "engine/problem", "engine/store/fsops", "engine/writer/internal/bundle", "engine/writer/internal/wire"},
 	"engine/ledger":                   {"engine/store", "engine/store/fsops"},

@@ -93,6 +93,26 @@ var mutants = []mutant{
 		"case t.held || t.todo || !j.dead:", "case t.held || t.todo:",
 		"TestRecordsThatAreNotNeededAreRemoved", ""},
 
+	// the data checks
+	{"a-row-lost-in-quarantine", "expect", "engine/expect/expect.go",
+		"if good+bad != whole {", "if good+bad > whole {",
+		"TestALostRowEndsTheTask", ""},
+	{"checked-rows-are-not-those-written", "expect", "engine/expect/expect.go",
+		"all = append(all, whole, whole)", "continue",
+		"TestTheRowsThatAreCheckedAreThoseThatAreWritten", ""},
+	{"rows-in-quarantine-go-on", "expect", "engine/compute/duckdb/check.go",
+		`" WHERE " + broken + " = " + none`, `" WHERE " + broken + " >= " + none`,
+		"TestConformance/Divide", ""},
+	{"a-null-breaks-a-range", "expect", "engine/compute/duckdb/rules.go",
+		`strings.Join(beyond, " OR ") + ", false)"`, `strings.Join(beyond, " OR ") + ", true)"`,
+		"TestConformance/CheckRules", ""},
+	{"a-bound-is-rounded", "expect", "engine/compute/duckdb/rules.go",
+		"wrong == nil && (!back.Valid || !isExact(typ, text, back.String))", "wrong == nil && !back.Valid",
+		"TestConformance/RuleMistakes", ""},
+	{"more-rows-than-were-read", "reconcile", "engine/expect/balance.go",
+		"case lost < 0:", "case false:",
+		"TestReconcile", ""},
+
 	// staging and the commit
 	{"landed-before-the-commit", "I1", "engine/ledger/commit.go",
 		"\tpresent := s.claimsPresent()\n", "\tpresent := s.claimsPresent()\n\tearly, _ := s.doc.clone()\n\ts.finish(early, c, time.Time{}, present)\n\ts.ledger.carry(ctx, early)\n",

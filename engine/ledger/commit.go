@@ -18,6 +18,7 @@ type Commit struct {
 	Config  string          // hash of the task's configuration
 	Inputs  json.RawMessage // fingerprint of what was read
 	Outputs map[string]Result
+	Checks  []Check           // how the data checks went
 	Skipped map[string]string // outputs that were not written, to their folders: what the last commit says of them stays
 }
 
@@ -141,7 +142,7 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 	replaced := d.Finished
 	f := &Finished{
 		Run: s.run.ID, State: c.State, Epoch: s.epoch, At: at, Config: c.Config,
-		Range: orEmpty(d.Range), Inputs: orEmpty(c.Inputs), Outputs: map[string]FinishedOutput{},
+		Range: orEmpty(d.Range), Inputs: orEmpty(c.Inputs), Outputs: map[string]FinishedOutput{}, Checks: c.Checks,
 	}
 	for _, name := range sortedKeys(s.prepared) {
 		p, r := s.prepared[name], c.Outputs[name]

@@ -148,14 +148,15 @@ type Try struct {
 
 // Finished is a commit: the one fact that makes a batch a run's.
 type Finished struct {
-	Run     string                    `json:"run"`     // id of the run
-	State   string                    `json:"state"`   // the run in the run state, as sales.5; empty: none is kept
-	Epoch   int64                     `json:"epoch"`   // the epoch in which it held the batch
-	At      time.Time                 `json:"at"`      // when it committed
-	Config  string                    `json:"config"`  // hash of the task's configuration
-	Range   json.RawMessage           `json:"range"`   // the incremental inputs that it read
-	Inputs  json.RawMessage           `json:"inputs"`  // fingerprint of what was read
-	Outputs map[string]FinishedOutput `json:"outputs"` // what became of each output
+	Run     string                    `json:"run"`              // id of the run
+	State   string                    `json:"state"`            // the run in the run state, as sales.5; empty: none is kept
+	Epoch   int64                     `json:"epoch"`            // the epoch in which it held the batch
+	At      time.Time                 `json:"at"`               // when it committed
+	Config  string                    `json:"config"`           // hash of the task's configuration
+	Range   json.RawMessage           `json:"range"`            // the incremental inputs that it read
+	Inputs  json.RawMessage           `json:"inputs"`           // fingerprint of what was read
+	Outputs map[string]FinishedOutput `json:"outputs"`          // what became of each output
+	Checks  []Check                   `json:"checks,omitempty"` // how the data checks went, in the order of the pipeline
 
 	extra unknown
 }
@@ -178,6 +179,17 @@ type FinishedOutput struct {
 	Bytes int64 `json:"bytes"` // bytes of the files
 
 	extra unknown
+}
+
+// Check is how a data check of the task went.
+type Check struct {
+	Relation string `json:"relation,omitempty"` // the input or step that it is about; absent: it compares input and output
+	Check    string `json:"check"`              // the check, as in the pipeline
+	Severity string `json:"severity"`           // fail, warn or quarantine
+	Passed   bool   `json:"passed"`             // it was not broken
+	Rows     int64  `json:"rows"`               // rows that were looked at
+	Broken   int64  `json:"broken,omitempty"`   // rows that break it
+	Detail   string `json:"detail,omitempty"`   // what was wrong
 }
 
 // Column is a name and its SQL type.

@@ -58,6 +58,9 @@ func (s *session) step(ctx context.Context, step compute.Step) (*relation, error
 	if err := s.checkName(step.Name); err != nil {
 		return nil, err
 	}
+	if step.Divide != nil {
+		return s.divide(ctx, step.Name, *step.Divide)
+	}
 	reads, err := s.readable(step.Reads)
 	if err != nil {
 		return nil, err
@@ -208,7 +211,7 @@ func (s *session) admit(ctx context.Context, sql string, reads map[string]*relat
 		return "", nil, s.parseErr(ctx, err, sql)
 	}
 	if reads == nil {
-		reads = s.byName
+		reads = s.known()
 	}
 	g := &gate{session: s, sql: sql, reads: reads, refs: map[*relation]int{}, params: map[string]bool{}}
 	g.walk(tree, nil, 0)
@@ -227,6 +230,13 @@ func (s *session) admit(ctx context.Context, sql string, reads map[string]*relat
 		return "", nil, &compute.Error{Kind: compute.QueryInvalid, Message: "a variable stands where it cannot be bound", Hint: "write it as $name, where a value may stand", Err: err}
 	}
 	return bound, g.refs, nil
+}
+
+// known gives the relations that people know, by lower-case name.
+func (s *session) known() map[string]*relation {
+	known := maps.Clone(s.byName)
+	maps.DeleteFunc(known, func(_ string, r *relation) bool { return r.hidden() })
+	return known
 }
 
 // parseErr makes the error of SQL that is not exactly one SELECT.
