@@ -26,6 +26,8 @@ type batch struct {
 	writers  map[string]*writer.Session // by output
 	inputs   json.RawMessage            // what was read, by input
 	pinned   map[string][]compute.File  // the files of it, by input
+	shapes   *shapes                    // that its inputs had
+	drifts   map[string]drift           // what the comparison with them has found, by input
 	staged   map[string]ledger.Result   // by output
 	checks   *expect.Set
 	checked  []ledger.Check                   // how its checks went
@@ -52,7 +54,9 @@ func (b *batch) execute(ctx context.Context) error {
 	if err := b.commit(ctx); err != nil {
 		return b.giveUp(ctx, err)
 	}
-	return b.land(ctx)
+	err := b.land(ctx)
+	b.keepShapes()
+	return err
 }
 
 // prepare does the steps before the commit: nothing of them is visible.

@@ -54,7 +54,7 @@ func (r *run) sameInputs(ctx context.Context, t plan.Task, f *ledger.Finished) b
 		}
 		now[in.Name] = fingerprint(files)
 	}
-	return maps.Equal(was, now)
+	return maps.EqualFunc(was, now, inputPrint.sameFiles)
 }
 
 // tellCompleted tells which tasks count as done.

@@ -42,6 +42,7 @@ type Options struct {
 
 	File        string        // the pipeline file
 	Tasks       []string      // none: all
+	Infer       bool          // Plan reads inputs whose columns are not declared, however large they are
 	Rerun       bool          // replace finished batches
 	RerunAnyway bool          // also when files that they claim are gone
 	LeaseOff    bool          // UBUNYE_RUN_LEASE=off: without a ledger

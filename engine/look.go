@@ -40,15 +40,29 @@ func (e *Engine) loadUnset(ctx context.Context, o Options) (*run, []config.Varia
 
 // PlannedTask is what a run would do with one task now.
 type PlannedTask struct {
-	Task    string          `json:"task"`            // name of the task
-	Batch   string          `json:"batch"`           // the variables of its batch, as dt=2026-01-01; empty: it has none
-	Key     string          `json:"key"`             // key of the batch
-	Named   bool            `json:"named"`           // it is refused when it is finished and the task appends
-	Verdict Verdict         `json:"verdict"`         // what would happen
-	Code    problem.Code    `json:"code,omitempty"`  // of a refusal: the reason that a run would give
-	Reason  string          `json:"reason"`          // why, on one line
-	After   []string        `json:"after,omitempty"` // tasks that are done before it begins
-	Outputs []PlannedOutput `json:"outputs"`         // in the order of the file
+	Task    string          `json:"task"`             // name of the task
+	Batch   string          `json:"batch"`            // the variables of its batch, as dt=2026-01-01; empty: it has none
+	Key     string          `json:"key"`              // key of the batch
+	Named   bool            `json:"named"`            // it is refused when it is finished and the task appends
+	Verdict Verdict         `json:"verdict"`          // what would happen
+	Code    problem.Code    `json:"code,omitempty"`   // of a refusal: the reason that a run would give
+	Reason  string          `json:"reason"`           // why, on one line
+	After   []string        `json:"after,omitempty"`  // tasks that are done before it begins
+	Inputs  []PlannedInput  `json:"inputs,omitempty"` // those whose columns are not declared, in the order of the file
+	Outputs []PlannedOutput `json:"outputs"`          // in the order of the file
+}
+
+// PlannedInput is one input of a PlannedTask that has no columns in the pipeline: they are those of its files.
+type PlannedInput struct {
+	Input   string          `json:"input"`             // name of the input
+	Format  string          `json:"format"`            // of its files
+	Path    string          `json:"path"`              // as written in the pipeline
+	Files   int             `json:"files"`             // how many files it would read
+	Bytes   int64           `json:"bytes"`             // of these files
+	Columns []ledger.Column `json:"columns,omitempty"` // that it would have; absent: see unread
+	Declare string          `json:"declare,omitempty"` // the same, as a text for the pipeline file
+	Unread  string          `json:"unread,omitempty"`  // why its columns are not known, on one line
+	Changes []string        `json:"changes,omitempty"` // how they differ from those of the last commit, one line each
 }
 
 // PlannedOutput is one output of a PlannedTask.
@@ -117,6 +131,9 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			task.Outputs = append(task.Outputs, out)
 		}
 		r.judge(ctx, &task, t.Targets, r.request(t), view)
+		if err := r.foreseeInputs(ctx, &task, t, view.Finished); err != nil {
+			return nil, r.explain(told(ctx, err), t.Name)
+		}
 		tasks = append(tasks, task)
 	}
 	return tasks, nil

@@ -112,13 +112,19 @@ func (b *batch) read(ctx context.Context) error {
 	b.pinned = map[string][]compute.File{}
 	b.checks = checksOf(b.task.Task)
 	inputs := map[string]inputPrint{}
+	b.drifts = map[string]drift{}
+	var err error
+	if b.shapes, err = b.shapesOf(ctx, b.task, b.lease.Finished()); err != nil {
+		return err
+	}
 	var steps []compute.Step
+	var refused problem.List
 	for _, in := range b.task.Inputs {
 		asked, err := b.input(ctx, in)
 		if err != nil {
 			return err
 		}
-		asked.Name = b.checks.Whole(in.Name)
+		asked.Name, asked.Known = b.checks.Whole(in.Name), b.shapes.known(in)
 		steps = append(steps, b.checks.Divided(in.Name)...)
 		relation, files, err := b.session.Input(ctx, asked)
 		if err != nil {
@@ -126,10 +132,24 @@ func (b *batch) read(ctx context.Context) error {
 		}
 		b.pinned[in.Name] = files
 		b.progress.listed(files)
-		inputs[in.Name] = fingerprint(files)
+		read := fingerprint(files)
+		if hasShape(in) {
+			d, err := b.drifted(ctx, b.session, b.task.Name, in, asked, relation, files, b.shapes)
+			if err != nil {
+				return err
+			}
+			for _, text := range d.told {
+				b.warn("task " + b.task.Name + ", " + text)
+			}
+			read.Columns, b.drifts[in.Name], refused = d.columns, d, append(refused, d.refused...)
+		}
+		inputs[in.Name] = read
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
 		}
+	}
+	if len(refused) > 0 {
+		return refused
 	}
 	data, err := json.Marshal(inputs)
 	if err != nil {
@@ -191,6 +211,13 @@ type inputPrint struct {
 	Files       int    `json:"files"`
 	Bytes       int64  `json:"bytes"`
 	Fingerprint string `json:"fingerprint"` // SHA-256 of names, sizes and times
+
+	Columns []ledger.Column `json:"columns,omitempty"` // if none are declared: those that it had
+}
+
+// sameFiles tells whether two prints are of the same files.
+func (p inputPrint) sameFiles(other inputPrint) bool {
+	return p.Files == other.Files && p.Bytes == other.Bytes && p.Fingerprint == other.Fingerprint
 }
 
 func fingerprint(files []compute.File) inputPrint {

@@ -29,12 +29,17 @@ func (a *app) validateCommand() *cobra.Command {
 }
 
 func (a *app) planCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, infer bool
 	var rerun rerunFlag
 	return a.pipelineCommand("plan -c FILE", "Tell what a run would do now; nothing is written",
-		func(cmd *cobra.Command) { addJSON(cmd, &asJSON); rerun.add(cmd) },
+		func(cmd *cobra.Command) {
+			addJSON(cmd, &asJSON)
+			rerun.add(cmd)
+			cmd.Flags().BoolVar(&infer, "infer", false, "read inputs without declared columns however large they are")
+		},
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
 			rerun.apply(&o)
+			o.Infer = infer
 			o.Command = asRun(o.Command)
 			tasks, err := e.Plan(cmd.Context(), o)
 			if err != nil {
@@ -52,7 +57,7 @@ func (a *app) planCommand() *cobra.Command {
 
 // asRun is the command that a plan tells about: what its hints name must run, not plan.
 func asRun(command []string) []string {
-	command = withoutFlags(command, "json")
+	command = withoutFlags(command, "json", "infer")
 	if verb := slices.Index(command, "plan"); verb >= 0 {
 		command[verb] = "run"
 	}
@@ -71,6 +76,17 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 	a.line("  would %s: %s", t.Verdict, t.Reason)
 	if len(t.After) > 0 {
 		a.line("  after %s", strings.Join(t.After, ", "))
+	}
+	for _, in := range t.Inputs {
+		a.line("  input %s: %s from %s, %s (%s), columns not declared", in.Input, in.Format, in.Path, report.Count(int64(in.Files), "file"), report.Size(in.Bytes))
+		for _, text := range in.Changes {
+			a.line("    %s", text)
+		}
+		if in.Unread != "" {
+			a.line("    they are not known: %s", in.Unread)
+			continue
+		}
+		a.line("    columns: %s", in.Declare)
 	}
 	for _, o := range t.Outputs {
 		last := ""

@@ -72,6 +72,8 @@ type Session interface {
 	Prepare(ctx context.Context, steps []Step, consumed []Relation) error
 	// Schema gives the columns of a relation in order. It computes nothing.
 	Schema(ctx context.Context, r Relation) ([]Column, error)
+	// Missing names the columns of an input that stand in none of its files, and that it has all the same: see Input.Known.
+	Missing(ctx context.Context, r Relation) ([]string, error)
 	// Count gives the number of rows.
 	Count(ctx context.Context, r Relation) (int64, error)
 	// Type gives a SQL type in the spelling that Schema has; an error of the kind BadOption if there is no such type.
@@ -111,6 +113,14 @@ type Input struct {
 	Path    string            // absolute path, possibly a glob (*, ?, [..], **)
 	Columns []Column          // declared columns, found in the file by name; empty: as the file says
 	Options map[string]string // format options, as "delimiter"
+
+	// Known, of an input without Columns, are the columns that it had at earlier times, a set for each, the one that counts most
+	// first. A column has the type that it had, if that holds all its values of today without loss and without another reading:
+	// a BIGINT is a DOUBLE if no digit is lost, a column without values is anything, and what was text stays text. In a format
+	// whose rows name their columns one by one (json), a column that no row names any more is there, without values, since that
+	// is what such a row means. Of several sets it is the first one that the input can have as a whole, else the last. What
+	// cannot be had as it was is as if nothing were known: the caller compares.
+	Known [][]Column
 
 	// Encoded says that Encode wrote the files: Options are those that it was given. The columns in the names of folders
 	// are read too, and an empty text is none that is missing. Columns, if given, are those of the relation that was

@@ -116,9 +116,15 @@ func (l *loader) input(name string, s section) Input {
 	in := Input{Name: name, Format: s.text("format"), Path: s.path("path"), Written: s.text("path"), Options: s.options("options"), OptionsAt: s.optionsAt("options"),
 		OnEmpty: s.text("on_empty"), Pos: s.pos, PathPos: s.where("path")}
 	l.from(&in, s)
-	columns := s.n.get("columns")
+	columns, schema := s.n.get("columns"), s.n.get("schema")
+	if columns == nil && s.n.get("from") == nil {
+		in.Schema = s.text("schema")
+	}
 	if columns == nil || columns.bad {
 		return in
+	}
+	if schema != nil && s.n.get("from") == nil {
+		l.at(schema, s.at+" has columns and schema", "remove one of the two: with columns the files must have these")
 	}
 	f := s.f.member("columns")
 	for _, e := range columns.entries {

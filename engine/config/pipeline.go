@@ -101,6 +101,7 @@ type Input struct {
 	From    *Source           `json:"from,omitempty"`
 	Options map[string]string `json:"options,omitempty"`
 	Columns []Column          `json:"columns,omitempty"` // in the order of the file
+	Schema  string            `json:"schema,omitempty"`  // "strict", "add_columns" or "evolve"; empty: the columns are not what files have
 	OnEmpty string            `json:"on_empty"`          // "ok", "warn" or "fail"
 	Pos     problem.Pos       `json:"-"`
 	PathPos problem.Pos       `json:"-"` // of the path, or of from

@@ -115,7 +115,10 @@ func inputField() *Field {
 		{Name: "options", Kind: Map, Keys: Text, Unless: "from", Elem: &Field{Kind: Option}, Example: `{delimiter: ";"}`,
 			Doc: "Options of the format."},
 		{Name: "columns", Kind: Map, Keys: Text, Unless: "from", Ordered: true, Elem: &Field{Kind: SQL}, Example: `{id: bigint, amount: "decimal(18,2)"}`,
-			Doc: "Columns and their SQL types."},
+			Doc: "Columns and their SQL types. Without it they are what all files together have: see schema."},
+		{Name: "schema", Kind: Choice, Unless: "from", Values: []string{"strict", "add_columns", "evolve"}, Default: "strict",
+			Doc: "What an input without columns may do when its files have other columns, or columns of another type, than in the last run of the task that was committed. strict: nothing, the task ends and nothing lands. " +
+				"add_columns: have new ones, which a warning tells. evolve: all, which warnings tell."},
 		{Name: "on_empty", Kind: Choice, Values: []string{"ok", "warn", "fail"}, Default: "warn",
 			Doc: "What an input without rows means: nothing, a warning, or the end of the task."},
 		later("incremental", "Reading only what is new."),

@@ -36,7 +36,8 @@ const (
 	InputSuperseded Code = "InputSuperseded"
 
 	// Exit 3: a data check failed; nothing landed.
-	CheckFailed Code = "CheckFailed" // rows are not as expect or reconcile say
+	CheckFailed   Code = "CheckFailed"   // rows are not as expect or reconcile say
+	SchemaDiffers Code = "SchemaDiffers" // an input has other columns than in the last commit, and its schema does not allow that
 
 	// Exit 4: reading, transforming or writing failed.
 	InputMissing  Code = "InputMissing"  // an input has no file, or no rows and on_empty is fail
@@ -78,7 +79,7 @@ func (c Code) Exit() int {
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage
-	case CheckFailed:
+	case CheckFailed, SchemaDiffers:
 		return ExitCheck
 	case RunLeaseLost, OutcomeUnknown:
 		return ExitLost

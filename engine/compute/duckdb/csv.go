@@ -103,7 +103,7 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 	}
 	opened := &input{files: f.files, csv: c}
 	if len(in.Columns) == 0 {
-		if err := s.inferCSV(ctx, opened); err != nil {
+		if err := s.inferCSV(ctx, opened, in.Known); err != nil {
 			return nil, "", err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/compute"
 )
 
 // inferred are the types that csv columns without a declaration can get, the strictest first, and what the text must
@@ -38,7 +40,7 @@ type inference struct {
 
 // inferCSV finds the types of columns that are not declared: the strictest type that every value of the whole
 // input fits without loss. A column without values is text.
-func (s *session) inferCSV(ctx context.Context, in *input) error {
+func (s *session) inferCSV(ctx context.Context, in *input, known [][]compute.Column) error {
 	n := len(in.csv.columns)
 	inf := &inference{session: s, csv: in.csv, excluded: make([][len(inferred)]bool, n), seen: make([]bool, n)}
 	if err := inf.run(ctx); err != nil {
@@ -49,6 +51,9 @@ func (s *session) inferCSV(ctx context.Context, in *input) error {
 		if t := inf.strictest(i); t >= 0 && inf.seen[i] {
 			in.csv.columns[i].Type = inferred[t].typ
 		}
+	}
+	if err := inf.asKnown(ctx, known); err != nil {
+		return s.blameInput(ctx, in, err)
 	}
 	return nil
 }

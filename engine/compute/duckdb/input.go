@@ -18,6 +18,7 @@ type input struct {
 	csv     *csvInput     // nil if not csv
 	json    *jsonInput    // nil if not json
 	parquet *parquetInput // nil if not parquet
+	missing []string      // columns that no file has
 }
 
 // Files lists the files of an input.

@@ -81,8 +81,13 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 			j.lines = append(j.lines, file)
 		}
 	}
+	opened := &input{files: f.files, json: j}
 	if len(in.Columns) == 0 {
-		if j.columns, err = j.infer(ctx); err != nil {
+		root := &shape{}
+		if j.columns, err = j.infer(ctx, root); err != nil {
+			return nil, "", err
+		}
+		if opened.missing, err = j.asKnown(ctx, s, in.Known, root); err != nil {
 			return nil, "", err
 		}
 	}
@@ -97,7 +102,7 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 		j.types = append(j.types, t)
 	}
 	query, err := j.query(ctx, s, in.Columns)
-	return &input{files: f.files, json: j}, query, err
+	return opened, query, err
 }
 
 // isArray looks at the first byte of a file.

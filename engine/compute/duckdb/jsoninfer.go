@@ -43,9 +43,8 @@ var timeShapes = [...]struct {
 }
 
 // infer finds the columns of an input without a declaration: every key of every object, in the order in which they first
-// appear, with the strictest type that holds all its values without loss. Values of different kinds are an error.
-func (j *jsonInput) infer(ctx context.Context) ([]compute.Column, error) {
-	root := &shape{}
+// appear, with the strictest type that holds all its values without loss. Values of different kinds are an error. root takes what there is.
+func (j *jsonInput) infer(ctx context.Context, root *shape) ([]compute.Column, error) {
 	for _, g := range j.groups() {
 		for _, f := range g.files {
 			err := j.each(ctx, f, g.array, func(s *jsonScan) error { return root.object(s, f.Path, 0) })

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,9 @@ func (s *session) openParquet(ctx context.Context, in compute.Input) (*input, st
 		}
 	}
 	opened := &input{files: f.files, parquet: &parquetInput{partitions: len(keys) > 0}}
+	if len(in.Columns) == 0 && len(in.Known) > 0 {
+		in.Columns = s.parquetKnown(ctx, in.Known, columns, keys)
+	}
 	query, err := parquetQuery(in, f, columns, keys)
 	return opened, query, err
 }
@@ -100,9 +104,10 @@ func differ(first, other []compute.Column) string {
 
 // partitionKey is a column that stands in the names of folders.
 type partitionKey struct {
-	raw  string // as in the folder's name
-	name string
-	typ  string
+	raw   string // as in the folder's name
+	name  string
+	typ   string
+	empty bool // all its values are NULL
 }
 
 // partitionKeys finds the key=value folders between the root of a path and its files, which must be the same for all
@@ -131,6 +136,7 @@ func partitionKeys(f found) ([]partitionKey, error) {
 	}
 	for i, k := range keys {
 		keys[i].typ = partitionType(values[k.raw])
+		keys[i].empty = !slices.ContainsFunc(values[k.raw], func(v string) bool { return v != nullPartition })
 	}
 	return keys, nil
 }
@@ -256,9 +262,22 @@ func prefixKey(root string, columns map[string]string) string {
 
 // widens tells the casts that keep every value.
 var widens = map[string][]string{
-	"TINYINT": {"SMALLINT", "INTEGER", "BIGINT"}, "SMALLINT": {"INTEGER", "BIGINT"}, "INTEGER": {"BIGINT"},
-	"UTINYINT": {"SMALLINT", "INTEGER", "BIGINT"}, "USMALLINT": {"INTEGER", "BIGINT"}, "UINTEGER": {"BIGINT"},
+	"TINYINT": {"SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}, "SMALLINT": {"INTEGER", "BIGINT", "FLOAT", "DOUBLE"}, "INTEGER": {"BIGINT", "DOUBLE"},
+	"UTINYINT": {"SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}, "USMALLINT": {"INTEGER", "BIGINT", "FLOAT", "DOUBLE"}, "UINTEGER": {"BIGINT", "DOUBLE"},
 	"FLOAT": {"DOUBLE"},
+}
+
+// noType is the type of a Parquet column that was written without one, because it has no values.
+const noType = `"NULL"`
+
+// keepsAll tells whether a cast from one type to another keeps every value.
+func keepsAll(from, to string) bool {
+	var width, scale, toWidth, toScale int
+	if _, err := fmt.Sscanf(from, "DECIMAL(%d,%d)", &width, &scale); err == nil {
+		_, err = fmt.Sscanf(to, "DECIMAL(%d,%d)", &toWidth, &toScale)
+		return err == nil && fmt.Sprintf("DECIMAL(%d,%d)", toWidth, toScale) == to && toScale >= scale && toWidth-toScale >= width-scale
+	}
+	return from == noType || slices.Contains(widens[from], to)
 }
 
 // checkDeclared checks that the declared columns are there, and that their types keep every value. What was encoded as
@@ -276,12 +295,7 @@ func checkDeclared(in compute.Input, has []compute.Column, file string) error {
 		if in.Encoded {
 			break
 		}
-		from := has[places[i]].Type
-		wider := false
-		for _, w := range widens[from] {
-			wider = wider || w == c.Type
-		}
-		if from != c.Type && !wider {
+		if from := has[places[i]].Type; from != c.Type && !keepsAll(from, c.Type) {
 			return &compute.Error{Kind: compute.InputInvalid, File: file, Column: c.Name, Message: fmt.Sprintf("it is %s, and was declared as %s", from, c.Type), Hint: "declare it as the file has it, and convert it in a step"}
 		}
 	}

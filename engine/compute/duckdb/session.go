@@ -241,6 +241,15 @@ func (s *session) Schema(ctx context.Context, r compute.Relation) ([]compute.Col
 	return slices.Clone(rel.columns), nil
 }
 
+// Missing names the columns of an input that no file has.
+func (s *session) Missing(_ context.Context, r compute.Relation) ([]string, error) {
+	rel, err := s.lookup(r)
+	if err != nil || rel.input == nil {
+		return nil, err
+	}
+	return slices.Clone(rel.input.missing), nil
+}
+
 // describe gives the columns of a query without running it.
 func (s *session) describe(ctx context.Context, q string) ([]compute.Column, error) {
 	var cols []compute.Column
