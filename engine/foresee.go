@@ -66,7 +66,7 @@ func (r *run) foreseeInput(ctx context.Context, session compute.Session, task st
 	for _, f := range files {
 		planned.Bytes += f.Size
 	}
-	if planned.Bytes > readable && in.Format != "parquet" && !r.options.Infer {
+	if planned.Bytes > readable && !r.Compute.SaysColumns(in.Format) && !r.options.Infer {
 		planned.Unread = report.Size(planned.Bytes) + " would have to be read for them; plan --infer does that"
 		return planned, drift{}, nil
 	}

@@ -15,6 +15,9 @@ import (
 type Engine interface {
 	// Files lists what Session.Input would read now, in the same order, and opens none of it. The error is of the same kinds.
 	Files(ctx context.Context, in Input) ([]File, error)
+	// SaysColumns tells whether files of a format of inputs say themselves what columns they have, so that opening an input reads
+	// no values, also if none are declared.
+	SaysColumns(format string) bool
 	// Check finds what is wrong with an input whatever its files hold: its format, its options and the types of its columns. All
 	// of it is told, as errors of the kind BadOption that name the option or the column; no file is looked for. The error says
 	// that it could not be found out.

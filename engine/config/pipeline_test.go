@@ -61,7 +61,7 @@ func TestPipeline(t *testing.T) {
 					Columns: []Column{{Name: "id", Type: "bigint", Pos: at(27, 19)}, {Name: "amount", Type: "decimal(18,2)", Pos: at(27, 31)}, {Name: "dt", Type: "date", Pos: at(27, 56)}},
 					OnEmpty: "fail", Pos: at(23, 7), PathPos: at(25, 15),
 					OptionsAt: map[string]OptionAt{"delimiter": {Pos: at(26, 19)}, "decimal": {Pos: at(26, 35)}, "user": {Pos: at(26, 49)}}},
-				{Name: "Other", Format: "parquet", Path: "/data/other.parquet", Written: "/data/other.parquet", OnEmpty: "warn", Pos: at(29, 7), PathPos: at(29, 38)},
+				{Name: "Other", Format: "parquet", Path: "/data/other.parquet", Written: "/data/other.parquet", Schema: "strict", OnEmpty: "warn", Pos: at(29, 7), PathPos: at(29, 38)},
 			},
 			Steps: []Step{
 				{Name: "typed", SQL: "SELECT * FROM raw WHERE dt BETWEEN '2026-01-01' AND '2026-01-02'", Pos: at(31, 14)},
@@ -80,7 +80,7 @@ func TestPipeline(t *testing.T) {
 		}},
 	}
 	const config = `{"name":"clean_orders","inputs":[` +
-		`{"name":"Other","format":"parquet","path":"/data/other.parquet","on_empty":"warn"},` +
+		`{"name":"Other","format":"parquet","path":"/data/other.parquet","schema":"strict","on_empty":"warn"},` +
 		`{"name":"raw","format":"csv","path":"landing/2026/01/orders-20251231*.csv","options":{"decimal":",","delimiter":";","user":"ab$de{{"},` +
 		`"columns":[{"name":"id","type":"bigint"},{"name":"amount","type":"decimal(18,2)"},{"name":"dt","type":"date"}],"on_empty":"fail"}],` +
 		`"steps":[{"name":"typed","sql":"SELECT * FROM raw WHERE dt BETWEEN '2026-01-01' AND '2026-01-02'"},` +

@@ -31,6 +31,9 @@ func (Engine) Files(_ context.Context, in compute.Input) ([]compute.File, error)
 	return f.files, err
 }
 
+// SaysColumns tells it of the formats with a schema.
+func (Engine) SaysColumns(format string) bool { return format == "parquet" }
+
 // Input opens files as a relation.
 func (s *session) Input(ctx context.Context, in compute.Input) (compute.Relation, []compute.File, error) {
 	rel, err := s.openInput(ctx, in)
