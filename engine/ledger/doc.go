@@ -171,6 +171,8 @@
 //	runs/<run>.json, runs/<run>.beat        a run's record and its heartbeat, of which only the time counts
 //	staging/<run>/<key>/<output>/           staged files, <final name>.staged, and a marker; of an output
 //	                                        that replaces folders new/, and perhaps old/
+//	shapes/<pipeline>/<task>.json           the columns that the task's inputs had in its last commit; of a
+//	                                        profile, <task>.<profile>.json. Advice: the documents say the same
 //	tmp/                                    files that have no name of their own yet
 //
 // Three things that a killed run leaves are named by no document and are nobody's data: the probe by which
@@ -194,6 +196,6 @@
 // about replaced folders, moved.go what is in folders that stay, target.go tells the right disk, finish.go does it for others, cleanup.go mends records, leftovers.go removes what no
 // document names.
 // recover.go and setaside.go do what a person asks for. durable.go says what is synced, and
-// why. exists.go tells whether there is data. model/README.md: what of this was proved with a model checker, step by
+// why. exists.go tells whether there is data. shapes.go keeps what inputs looked like. model/README.md: what of this was proved with a model checker, step by
 // step.
 package ledger

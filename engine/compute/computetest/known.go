@@ -84,13 +84,13 @@ func jsonKnownTypes(t *testing.T, f *fixture) {
 }
 
 func parquetKnownTypes(t *testing.T, f *fixture) {
-	f.prepare("made", compute.Step{Name: "made", SQL: "SELECT 1::INTEGER AS i, 2::BIGINT AS b, 1.5::DECIMAL(9,2) AS d, 'x' AS s, 0.5::FLOAT AS f"})
+	f.prepare("made", compute.Step{Name: "made", SQL: "SELECT 1::INTEGER AS i, 2::BIGINT AS b, 1.5::DECIMAL(9,2) AS d, 'x' AS s, 0.5::FLOAT AS f, NULL::INTEGER AS n"})
 	dir := f.folder("lake")
 	f.encode(compute.Encode{Relation: "made", Dir: dir})
 	for _, tt := range []struct{ name, was, want, row string }{
-		{"nothing", "", "i INTEGER; b BIGINT; d DECIMAL(9,2); s VARCHAR; f FLOAT", "1|2|1.50|x|0.5"},
-		{"wider", "s VARCHAR; i BIGINT; b BIGINT; d DECIMAL(18,4); f DOUBLE", "i BIGINT; b BIGINT; d DECIMAL(18,4); s VARCHAR; f DOUBLE", "1|2|1.5000|x|0.5"},
-		{"not held", "i VARCHAR; b DOUBLE; d DECIMAL(9,4); s BIGINT; f BIGINT; gone BIGINT", "i INTEGER; b BIGINT; d DECIMAL(9,2); s VARCHAR; f FLOAT", "1|2|1.50|x|0.5"},
+		{"nothing", "", "i INTEGER; b BIGINT; d DECIMAL(9,2); s VARCHAR; f FLOAT; n INTEGER", "1|2|1.50|x|0.5|NULL"},
+		{"wider", "s VARCHAR; i BIGINT; b BIGINT; d DECIMAL(18,4); f DOUBLE; N STRUCT(a BIGINT)", "i BIGINT; b BIGINT; d DECIMAL(18,4); s VARCHAR; f DOUBLE; n STRUCT(a BIGINT)", "1|2|1.5000|x|0.5|NULL"},
+		{"not held", "i VARCHAR; b DOUBLE; d DECIMAL(9,4); s BIGINT; f BIGINT; gone BIGINT; n INT)--", "i INTEGER; b BIGINT; d DECIMAL(9,2); s VARCHAR; f FLOAT; n INTEGER", "1|2|1.50|x|0.5|NULL"},
 	} {
 		r, _ := f.input(compute.Input{Name: tt.name, Format: "parquet", Path: dir, Known: known(tt.was)})
 		f.wantTypes(f.schema(r), tt.want)

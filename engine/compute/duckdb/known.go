@@ -179,16 +179,43 @@ func (sh *shape) holds(t *jsonType, o jsonOptions) bool {
 }
 
 // parquetKnown gives the columns of parquet files, and then those of their folders, with the types that they had, where a cast keeps
-// every value.
-func (s *session) parquetKnown(ctx context.Context, known [][]compute.Column, files []compute.Column, keys []partitionKey) []compute.Column {
-	columns, _ := asKnown(known, pathColumns{keys: keys}.after(files), func(i int, typ string) bool {
-		switch {
-		case i >= len(files):
-			return keys[i-len(files)].holds(typ)
-		case files[i].Type == noType:
-			return s.isType(ctx, typ)
+// every value. A column without values can have any type: whoever wrote it may have known none, and noted one all the same. What
+// these are read as is in nulls, by their names in lower case.
+func (s *session) parquetKnown(ctx context.Context, known [][]compute.Column, files []compute.File, columns []compute.Column, keys []partitionKey) (all []compute.Column, nulls map[string]string, err error) {
+	empty := map[string]bool{}
+	for _, c := range columns {
+		if err := s.noteEmpty(ctx, empty, files, c, known); err != nil {
+			return nil, nil, s.fail(ctx, err, "looking for values of "+c.Name+" failed")
 		}
-		return keepsAll(files[i].Type, typ)
+	}
+	all, _ = asKnown(known, pathColumns{keys: keys}.after(columns), func(i int, typ string) bool {
+		if i >= len(columns) {
+			return keys[i-len(columns)].holds(typ)
+		}
+		return keepsAll(columns[i].Type, typ) || empty[columns[i].Name] && s.isType(ctx, typ)
 	}, nil)
-	return columns
+	nulls = map[string]string{}
+	for i, c := range columns {
+		if all[i].Type != c.Type && !keepsAll(c.Type, all[i].Type) {
+			nulls[strings.ToLower(c.Name)] = "CAST(NULL AS " + all[i].Type + ")"
+			columns[i].Type = all[i].Type
+		}
+	}
+	return all, nulls, cancelled(ctx)
+}
+
+// noteEmpty notes a column that had a type which a cast might not keep, if it has no values. Only then are values read.
+func (s *session) noteEmpty(ctx context.Context, empty map[string]bool, files []compute.File, c compute.Column, known [][]compute.Column) error {
+	differs := slices.ContainsFunc(known, func(was []compute.Column) bool {
+		return slices.ContainsFunc(was, func(k compute.Column) bool {
+			return strings.EqualFold(k.Name, c.Name) && k.Type != c.Type && !keepsAll(c.Type, k.Type)
+		})
+	})
+	if !differs {
+		return nil
+	}
+	var values bool
+	err := s.conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM read_parquet("+fileList(files)+", hive_partitioning = false) WHERE "+quote(c.Name)+" IS NOT NULL)").Scan(&values)
+	empty[c.Name] = !values
+	return err
 }

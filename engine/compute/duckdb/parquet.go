@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -49,10 +50,13 @@ func (s *session) openParquet(ctx context.Context, in compute.Input) (*input, st
 		}
 	}
 	opened := &input{files: f.files, parquet: &parquetInput{partitions: len(keys) > 0}}
+	var nulls map[string]string
 	if len(in.Columns) == 0 && len(in.Known) > 0 {
-		in.Columns = s.parquetKnown(ctx, in.Known, columns, keys)
+		if in.Columns, nulls, err = s.parquetKnown(ctx, in.Known, f.files, columns, keys); err != nil {
+			return nil, "", err
+		}
 	}
-	query, err := parquetQuery(in, f, columns, keys)
+	query, err := parquetQuery(in, f, columns, keys, nulls)
 	return opened, query, err
 }
 
@@ -193,13 +197,14 @@ func partitionType(values []string) string {
 	return "VARCHAR"
 }
 
-// parquetQuery is the SQL of the whole relation: file columns, then partition columns, or the declared ones.
-func parquetQuery(in compute.Input, f found, file []compute.Column, keys []partitionKey) (string, error) {
+// parquetQuery is the SQL of the whole relation: file columns, then partition columns, or the declared ones. nulls is SQL that
+// stands for columns of the files.
+func parquetQuery(in compute.Input, f found, file []compute.Column, keys []partitionKey, nulls map[string]string) (string, error) {
 	source := map[string]string{} // lower-case name → SQL
 	types := map[string]string{}
 	var columns []compute.Column
 	for _, c := range file {
-		source[strings.ToLower(c.Name)] = quote(c.Name)
+		source[strings.ToLower(c.Name)] = cmp.Or(nulls[strings.ToLower(c.Name)], quote(c.Name))
 		types[strings.ToLower(c.Name)] = c.Type
 		columns = append(columns, c)
 	}
@@ -267,9 +272,6 @@ var widens = map[string][]string{
 	"FLOAT": {"DOUBLE"},
 }
 
-// noType is the type of a Parquet column that was written without one, because it has no values.
-const noType = `"NULL"`
-
 // keepsAll tells whether a cast from one type to another keeps every value.
 func keepsAll(from, to string) bool {
 	var width, scale, toWidth, toScale int
@@ -277,7 +279,7 @@ func keepsAll(from, to string) bool {
 		_, err = fmt.Sscanf(to, "DECIMAL(%d,%d)", &toWidth, &toScale)
 		return err == nil && fmt.Sprintf("DECIMAL(%d,%d)", toWidth, toScale) == to && toScale >= scale && toWidth-toScale >= width-scale
 	}
-	return from == noType || slices.Contains(widens[from], to)
+	return slices.Contains(widens[from], to)
 }
 
 // checkDeclared checks that the declared columns are there, and that their types keep every value. What was encoded as
