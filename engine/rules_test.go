@@ -34,6 +34,7 @@ var mayImport = map[string][]string{
 	"engine/writer":                 {"engine/abi", "engine/problem", "engine/store/fsops", "engine/writer/internal/bundle", "engine/writer/internal/wire"},
 	"engine/ledger":                 {"engine/store", "engine/store/fsops"},
 	"engine/ledger/sim":             {}, // tests alone
+	"engine/runstate":               {"engine/store", "engine/store/fsops"},
 	"engine/store":                  {"engine/store/fsops"},
 	"engine/store/fsops":            {},
 	"engine/store/storetest":        {"engine/store", "engine/store/fsops"},
