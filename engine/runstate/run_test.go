@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -304,55 +305,64 @@ func TestI6_ARunKilledAtEveryChangeIsGoneOnWith(t *testing.T) {
 				t.Fatalf("%d changes were seen", n)
 			}
 			for k := int64(1); k <= n+1; k++ {
-				w := setUp(t)
-				ran := map[string]int{}
-				written := map[string]bool{} // said to be finished before the kill
-				count := func(task string) { ran[task]++ }
-				err := w.whole(w.folder(killed{k}), w.start("dt=1"), "", count)
-				if (err == nil) != (k > n) {
-					t.Fatalf("killed at %d: %v", k, err)
-				}
-				if x := w.look(w.start("dt=1")).Latest; x != nil {
-					for name, a := range x.Document.Actions {
-						written[name] = a.State == Succeeded
-					}
-				}
-				if err != nil {
-					before := map[string]int{"a1": ran["a1"], "a2": ran["a2"], "a3": ran["a3"]}
-					s := w.look(w.start("dt=1"))
-					d, err := Decide(s, w.start("dt=1"))
-					w.must(err)
-					if s.Latest != nil && s.Latest.Number == undisturbed.Latest.Number && (s.Latest.Succeeded || s.Latest.Document.done()) {
-						if d.Recovery {
-							t.Fatalf("killed at %d: it was done, and is gone on with", k)
-						}
-						if d.Finish != nil {
-							w.must(w.folder(nil).FinishMove(d.Finish))
-						}
-					} else {
-						w.must(w.whole(w.folder(nil), w.start("dt=1"), "", count))
-						for task, times := range ran {
-							if s.Latest != nil && s.Latest.Run == undisturbed.Latest.Run && written[task] && times > before[task] {
-								t.Errorf("killed at %d: %s was finished and ran again", k, task)
-							}
-						}
-					}
-				}
-				end := w.look(w.start("dt=1"))
-				if end.Latest.Run != undisturbed.Latest.Run || end.Highest != undisturbed.Highest || !end.Latest.Succeeded || len(end.Unfinished) > 0 ||
-					states(end.Latest.Document) != states(undisturbed.Latest.Document) {
-					t.Errorf("killed at %d: the end is run %d: %s", k, end.Latest.Run, states(end.Latest.Document))
-				}
-				if len(w.files("current")) > 0 {
-					t.Errorf("killed at %d: current/ holds %v", k, w.files("current"))
-				}
-				w.wantSchema()
-				text, err := os.ReadFile(filepath.Join(w.dir, "index.json"))
-				w.must(err)
-				if lines := int64(strings.Count(string(text), "\n")); lines != end.Highest {
-					t.Errorf("killed at %d: the index has %d lines for %d runs", k, lines, end.Highest)
-				}
+				t.Run(fmt.Sprint(k), func(t *testing.T) {
+					t.Parallel()
+					setUp(t).killedAt(k, k > n, undisturbed)
+				})
 			}
 		})
+	}
+}
+
+// killedAt kills a run at its change k and starts it again until it is done.
+func (w *world) killedAt(k int64, survives bool, undisturbed *Snapshot) {
+	ran := map[string]int{}
+	written := map[string]bool{} // said to be finished before the kill
+	count := func(task string) { ran[task]++ }
+	err := w.whole(w.folder(killed{k}), w.start("dt=1"), "", count)
+	if (err == nil) != survives {
+		w.Fatal(err)
+	}
+	s := w.look(w.start("dt=1"))
+	if x := s.Latest; x != nil && x.Run == undisturbed.Latest.Run {
+		for name, a := range x.Document.Actions {
+			written[name] = a.State == Succeeded
+		}
+	}
+	d, err := Decide(s, w.start("dt=1"))
+	w.must(err)
+	switch {
+	case s.Latest != nil && s.Latest.Number == undisturbed.Latest.Number && s.Latest.Document.done():
+		if d.Recovery || d.Run != s.Highest+1 || (d.Finish == nil) != s.Latest.Succeeded {
+			w.Fatalf("it was done, and is gone on with: %+v", d)
+		}
+		if d.Finish != nil {
+			w.must(w.folder(nil).FinishMove(d.Finish))
+		}
+	default:
+		if d.Run != undisturbed.Latest.Run {
+			w.Fatalf("the next start begins run %d", d.Run)
+		}
+		before := maps.Clone(ran)
+		w.must(w.whole(w.folder(nil), w.start("dt=1"), "", count))
+		for task, times := range ran {
+			if written[task] && times > before[task] {
+				w.Errorf("%s was finished and ran again", task)
+			}
+		}
+	}
+	end := w.look(w.start("dt=1"))
+	if end.Latest.Run != undisturbed.Latest.Run || end.Highest != undisturbed.Highest || !end.Latest.Succeeded || len(end.Unfinished) > 0 ||
+		states(end.Latest.Document) != states(undisturbed.Latest.Document) {
+		w.Errorf("the end is run %d: %s", end.Latest.Run, states(end.Latest.Document))
+	}
+	if len(w.files("current")) > 0 {
+		w.Errorf("current/ holds %v", w.files("current"))
+	}
+	w.wantSchema()
+	text, err := os.ReadFile(filepath.Join(w.dir, "index.json"))
+	w.must(err)
+	if lines := int64(strings.Count(string(text), "\n")); lines != end.Highest {
+		w.Errorf("the index has %d lines for %d runs", lines, end.Highest)
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // the zone of the golden files, wherever the test runs
-
-	"github.com/ubunye-io/ubunye/schemas/schematest"
 )
 
 func zurich(t *testing.T) *time.Location {
@@ -33,11 +31,11 @@ func upcastText(t *testing.T, in []byte, zone *time.Location) (*Document, []byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := schematest.OpenLenient("run-state")
+	schemas, err := runStateSchemas()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := schema.Check(out); err != nil {
+	if err := schemas["lenient"].Check(out); err != nil {
 		t.Fatal(err)
 	}
 	return d, out
