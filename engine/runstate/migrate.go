@@ -33,8 +33,11 @@ type Migrated struct {
 // alone. index.json, if there is one, is written anew.
 func (f *Folder) Migrate(ctx context.Context, dryRun bool) ([]Migrated, error) {
 	all, err := f.checkAll(ctx)
-	if err != nil || len(all) == 0 || dryRun {
+	if err != nil || dryRun {
 		return all, err
+	}
+	if len(all) == 0 { // who replaced the last one may have died before this
+		return nil, f.reindexIfThere(ctx)
 	}
 	if err := f.make(tmpDir); err != nil {
 		return nil, err

@@ -28,9 +28,19 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, dir: filepath.Join(t.TempDir(), "state"), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), alive: map[string]bool{}}
+	w := &world{T: t, dir: filepath.Join(memory(t), "state"), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), alive: map[string]bool{}}
 	w.tasks = []Task{{Name: "a1", Config: "c1"}, {Name: "a2", Config: "c2", From: []string{"a1"}}, {Name: "a3", Config: "c3", From: []string{"a2"}}}
 	return w
+}
+
+// memory is a folder in memory if there is one: what is killed a thousand times need not be synced to a disk.
+func memory(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "ubunye-runstate-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 func (w *world) must(err error) {
