@@ -96,7 +96,10 @@ func (f *Folder) addToIndex(d *Document) error {
 	if len(tail) > 0 && tail[len(tail)-1] != '\n' {
 		line = append([]byte{'\n'}, line...) // a process died while it wrote
 	}
-	return f.FS.Append(f.sub(indexFile), append(line, '\n'), 0o666)
+	if err := f.FS.Append(f.sub(indexFile), append(line, '\n'), 0o666); err != nil || len(tail) > 0 {
+		return err
+	}
+	return f.FS.SyncDir(f.Path)
 }
 
 func (f *Folder) tail() ([]byte, error) {

@@ -16,15 +16,18 @@ import (
 // output. Paths are JSON pointers (RFC 6901), so a name with a dot or a slash in it is one element.
 
 // renames is the written list of what stands elsewhere in version 8. Each is tried once, in this order.
-var renames = []struct{ from, to string }{
-	{`^(/actionsState/[^/]+)/attemptId$`, `$1/executionId/attemptId`},
-	{`^(/actionsState/[^/]+/results/\d+)/subFeed(/.+)$`, `$1$2`},
-	{`^(/actionsState/[^/]+/results/\d+)/mainMetrics(/.+)?$`, `$1/metrics$2`},
-	{`^(/actionsState/[^/]+/(?:inputIds|outputIds)/\d+)/id$`, `$1`},
-	{`^(/actionsState/[^/]+/results/\d+)/filter$`, `$1/filters/0`},
-	{`^/buildVersionInfo(/.+)$`, `/sdlbVersionInfo$1`},
-	{`^/appVersion$`, `/appVersionInfo/version`},
-	{`^/runStateFormatVersion$`, `/migratedFrom/runStateFormatVersion`},
+var renames = []struct {
+	from *regexp.Regexp
+	to   string
+}{
+	{regexp.MustCompile(`^(/actionsState/[^/]+)/attemptId$`), `$1/executionId/attemptId`},
+	{regexp.MustCompile(`^(/actionsState/[^/]+/results/\d+)/subFeed(/.+)$`), `$1$2`},
+	{regexp.MustCompile(`^(/actionsState/[^/]+/results/\d+)/mainMetrics(/.+)?$`), `$1/metrics$2`},
+	{regexp.MustCompile(`^(/actionsState/[^/]+/(?:inputIds|outputIds)/\d+)/id$`), `$1`},
+	{regexp.MustCompile(`^(/actionsState/[^/]+/results/\d+)/filter$`), `$1/filters/0`},
+	{regexp.MustCompile(`^/buildVersionInfo(/.+)$`), `/sdlbVersionInfo$1`},
+	{regexp.MustCompile(`^/appVersion$`), `/appVersionInfo/version`},
+	{regexp.MustCompile(`^/runStateFormatVersion$`), `/migratedFrom/runStateFormatVersion`},
 }
 
 // wrapped are the places of partition values, which may stand in an object that holds them alone.
@@ -86,7 +89,7 @@ func leaves(t *testing.T, text []byte) map[string]string {
 // place tells where a leaf of the input stands in the output.
 func place(path, value string) string {
 	for _, r := range renames {
-		path = regexp.MustCompile(r.from).ReplaceAllString(path, r.to)
+		path = r.from.ReplaceAllString(path, r.to)
 	}
 	// a column that is called elements is no wrapping: its value is a text
 	if m := wrapped.FindStringSubmatch(path); m != nil && (m[2] != "" || value == "{}") {

@@ -150,8 +150,9 @@ func TestMigrateKilledAtEveryChange(t *testing.T) {
 			_, err = w.zoned(nil).Migrate(ctx, false)
 			w.must(err)
 			w.wantMigrated(originals)
+			end := w.all()
 			for name := range originals {
-				if w.all()[name] != want[name] {
+				if end[name] != want[name] {
 					t.Errorf("%s is another than without the kill", name)
 				}
 			}

@@ -155,6 +155,11 @@ func (f *Folder) moveAll(app string, newest Number, d *Document) error {
 			return err
 		}
 	}
+	if len(older) > 0 { // else a power cut might keep the last move and lose these
+		if err := f.FS.SyncDir(f.sub(succeededDir)); err != nil {
+			return err
+		}
+	}
 	if f.Index && d != nil {
 		if err := f.addToIndex(d); err != nil {
 			return err
