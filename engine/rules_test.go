@@ -21,7 +21,7 @@ const module = "github.com/ubunye-io/ubunye/"
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
 	"cmd/ubunye":                    {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
-	"engine":                        {"engine/config", "engine/plan", "engine/ledger", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"engine":                        {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/duckdb", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":                {},
 	"engine/report":                 {"engine/problem"},
 	"engine/config":                 {"engine/problem"},

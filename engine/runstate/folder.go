@@ -2,6 +2,7 @@ package runstate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -46,10 +47,12 @@ type Number struct {
 	Attempt int64 `json:"attemptId"` // number of the attempt
 }
 
-// less orders numbers from old to new.
-func (n Number) less(o Number) bool {
-	return n.Run < o.Run || n.Run == o.Run && n.Attempt < o.Attempt
+// compare orders numbers from old to new.
+func (n Number) compare(o Number) int {
+	return cmp.Or(cmp.Compare(n.Run, o.Run), cmp.Compare(n.Attempt, o.Attempt))
 }
+
+func (n Number) less(o Number) bool { return n.compare(o) < 0 }
 
 var fileName = regexp.MustCompile(`^([^./\s]+)\.([1-9][0-9]{0,17})\.([1-9][0-9]{0,17})\.json$`)
 
@@ -204,16 +207,12 @@ func (f *Folder) encode(d *Document) ([]byte, error) {
 	if d.Actions == nil {
 		d.Actions = map[string]Action{}
 	}
-	data, err := json.Marshal(d)
-	if err != nil {
-		return nil, err
-	}
 	var text bytes.Buffer
-	if err := json.Indent(&text, data, "", "  "); err != nil {
-		return nil, err
-	}
-	text.WriteByte('\n')
-	return text.Bytes(), nil
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false) // people read it
+	enc.SetIndent("", "  ")
+	err := enc.Encode(d)
+	return text.Bytes(), err
 }
 
 // tmp is a free name for a file that has none of its own yet.

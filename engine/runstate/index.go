@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -63,14 +64,7 @@ func (d *Document) selected() string {
 	if json.Unmarshal(d.App.extra["feedSel"], &text) == nil && text != "" {
 		return text
 	}
-	var all []byte
-	for i, name := range d.App.Tasks {
-		if i > 0 {
-			all = append(all, ',')
-		}
-		all = append(all, name...)
-	}
-	return string(all)
+	return strings.Join(d.App.Tasks, ",")
 }
 
 // indexTail is how much of the end of index.json is read to see whether a line is there: who finishes a move that

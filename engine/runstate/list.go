@@ -81,12 +81,7 @@ func (f *Folder) Prune(ctx context.Context, app string, keep int) (removed []str
 	} else {
 		runs = runs[:drop]
 	}
-	oldest := slices.SortedFunc(slices.Values(listed[app]), func(a, b Number) int {
-		if a.less(b) {
-			return -1
-		}
-		return 1
-	})
+	oldest := slices.SortedFunc(slices.Values(listed[app]), Number.compare)
 	last := runs[len(runs)-1].Run
 	for _, n := range oldest {
 		if n.Run > last {

@@ -119,7 +119,7 @@ func (f *Folder) look(ctx context.Context, app, key string, strict bool) (*Snaps
 		}
 	}
 	s.Unfinished = slices.DeleteFunc(s.Unfinished, func(x *Found) bool { return s.Latest != nil && x.Number == s.Latest.Number })
-	slices.SortFunc(s.Unfinished, func(a, b *Found) int { return int(min(1, max(-1, b.Run-a.Run))) })
+	slices.SortFunc(s.Unfinished, func(a, b *Found) int { return b.compare(a.Number) })
 	return s, nil
 }
 
@@ -140,7 +140,7 @@ func newestAttempts(all []Number) []Number {
 	for run, attempt := range newest {
 		numbers = append(numbers, Number{run, attempt})
 	}
-	slices.SortFunc(numbers, func(a, b Number) int { return int(min(1, max(-1, a.Run-b.Run))) })
+	slices.SortFunc(numbers, Number.compare)
 	return numbers
 }
 

@@ -65,12 +65,7 @@ func (f *Folder) checkAll(ctx context.Context) (all []Migrated, err error) {
 		}
 		for _, app := range sortedKeys(listed) {
 			numbers := listed[app]
-			slices.SortFunc(numbers, func(a, b Number) int {
-				if a.less(b) {
-					return -1
-				}
-				return 1
-			})
+			slices.SortFunc(numbers, Number.compare)
 			for _, n := range numbers {
 				if err := ctx.Err(); err != nil {
 					return nil, err

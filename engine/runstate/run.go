@@ -149,7 +149,7 @@ func (f *Folder) moveAll(app string, newest Number, d *Document) error {
 			older = append(older, n)
 		}
 	}
-	slices.SortFunc(older, func(a, b Number) int { return int(min(1, max(-1, a.Attempt-b.Attempt))) })
+	slices.SortFunc(older, Number.compare)
 	for _, n := range older {
 		if err := f.moveOne(app, n); err != nil {
 			return err

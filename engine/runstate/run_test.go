@@ -281,9 +281,10 @@ func TestATornFileIsRefusedByNameAtEveryLength(t *testing.T) {
 	}
 }
 
-// A run is killed at every change of the state files of its whole life, and started again until it is done: it is the
+// A run is stopped at every change of the state files of its whole life, killed there, the disk full there, the answer lost
+// there, and started again until it is done: it is the
 // same run, no task that was written down as finished is executed again, and the end is that of an undisturbed run.
-func TestI6_ARunKilledAtEveryChangeIsGoneOnWith(t *testing.T) {
+func TestC012_ARunKilledAtEveryChangeIsGoneOnWith(t *testing.T) {
 	for _, before := range []string{"nothing before", "a finished run before", "a failed attempt before"} {
 		t.Run(before, func(t *testing.T) {
 			setUp := func(t *testing.T) *world {
@@ -305,22 +306,28 @@ func TestI6_ARunKilledAtEveryChangeIsGoneOnWith(t *testing.T) {
 				t.Fatalf("%d changes were seen", n)
 			}
 			for k := int64(1); k <= n+1; k++ {
-				t.Run(fmt.Sprint(k), func(t *testing.T) {
-					t.Parallel()
-					setUp(t).killedAt(k, k > n, undisturbed)
-				})
+				for kind, hook := range map[string]fsops.Hook{
+					"kill":   killed{at: k},
+					"enospc": &fsops.Fault{Kind: fsops.NoRoom, At: k},
+					"lost":   &fsops.Fault{Kind: fsops.Lost, At: k},
+				} {
+					t.Run(fmt.Sprintf("%s/%d", kind, k), func(t *testing.T) {
+						t.Parallel()
+						setUp(t).stoppedAt(hook, kind == "kill" && k <= n, k > n, undisturbed)
+					})
+				}
 			}
 		})
 	}
 }
 
-// killedAt kills a run at its change k and starts it again until it is done.
-func (w *world) killedAt(k int64, survives bool, undisturbed *Snapshot) {
+// stoppedAt stops a run at a change, in a way after which it may or may not go on, and starts it again until it is done.
+func (w *world) stoppedAt(hook fsops.Hook, mustFail, mustWork bool, undisturbed *Snapshot) {
 	ran := map[string]int{}
 	written := map[string]bool{} // said to be finished before the kill
 	count := func(task string) { ran[task]++ }
-	err := w.whole(w.folder(killed{k}), w.start("dt=1"), "", count)
-	if (err == nil) != survives {
+	err := w.whole(w.folder(hook), w.start("dt=1"), "", count)
+	if err == nil && mustFail || err != nil && mustWork {
 		w.Fatal(err)
 	}
 	s := w.look(w.start("dt=1"))

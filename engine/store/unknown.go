@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -29,11 +30,11 @@ func DecodeKeeping(data []byte, into any) (Unknown, error) {
 
 // EncodeKeeping is the way back; from must be a struct without methods of its own.
 func EncodeKeeping(from any, extra Unknown) ([]byte, error) {
-	data, err := json.Marshal(from)
+	data, err := marshal(from)
 	if err != nil || len(extra) == 0 {
 		return data, err
 	}
-	more, err := json.Marshal(extra)
+	more, err := marshal(extra)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +43,15 @@ func EncodeKeeping(from any, extra Unknown) ([]byte, error) {
 		data = append(data, ',')
 	}
 	return append(data, more[1:]...), nil
+}
+
+// marshal leaves it to the caller's encoder whether what HTML could take for its own is escaped.
+func marshal(v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(text.Bytes(), []byte{'\n'}), err
 }
 
 // decodeMembers takes the members that v has fields for out of members.
