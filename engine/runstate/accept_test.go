@@ -53,6 +53,14 @@ func TestMvIsAccepting(t *testing.T) {
 	if a.number != (Number{2, 1}) || a.decision.Accepted == nil {
 		t.Errorf("%+v", a.decision)
 	}
+	// also where nothing of the run is left in current/, and others came after it
+	w = newWorld(t)
+	w.stopped(w.start("dt=1"), true, Succeeded, Failed)
+	w.must(w.whole(w.folder(nil), w.start("dt=2"), "", func(string) {}))
+	w.mv("current/shop.1.1.json", "succeeded/shop.1.1.json")
+	if s := w.look(w.start("dt=1")); s.Latest == nil || s.Latest.Run != 1 || !s.Latest.Succeeded {
+		t.Fatalf("%+v", s.Latest)
+	}
 	// and back again it waits
 	w = newWorld(t)
 	w.must(w.whole(w.folder(nil), w.start(), "", func(string) {}))
