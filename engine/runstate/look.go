@@ -167,6 +167,7 @@ func (f *Folder) newest(app string, n Number) (*Found, error) {
 // hint is what a file in .latest/ says: a number, and for people the variables that it is of.
 type hint struct {
 	Number
+	Before    *Number           `json:"before,omitempty"` // if there is no such file yet: the number before it, 0 for none
 	Variables map[string]string `json:"variables,omitempty"`
 	Profile   string            `json:"profile,omitempty"`
 }
@@ -203,6 +204,12 @@ func (f *Folder) hinted(app, key string, strict bool) (all []*Found, ok bool, er
 			continue
 		}
 		x, err := f.newest(app, h.Number)
+		if errors.Is(err, errGone) && h.Before != nil { // who wrote the hint died before it made the file
+			if h.Before.Run == 0 {
+				continue
+			}
+			x, err = f.newest(app, *h.Before)
+		}
 		if errors.Is(err, errGone) {
 			return nil, false, nil
 		}

@@ -26,7 +26,7 @@ func (r *Run) Path() string { return r.path }
 //
 //	change                                     a kill after it leaves
 //	the hints of other variables, if missing   hints
-//	the hint of these variables                a hint that names no file: the next look lists the folders
+//	the hint of these variables                a hint that names no file, and the number before it
 //	the temporary file, and its link           the file: the next start recovers the run
 //	the hint of the newest run                 the same
 //	the file of the attempt before             the same; that says RUNNING of what was interrupted
@@ -41,7 +41,7 @@ func (f *Folder) Create(s *Snapshot, d *Document) (*Run, error) {
 	if err := f.writeHints(s); err != nil {
 		return nil, err
 	}
-	own := hint{Number: n, Variables: d.App.Variables, Profile: d.App.Profile}
+	own := hint{Number: n, Before: s.before(), Variables: d.App.Variables, Profile: d.App.Profile}
 	if err := f.writeHint(s.name, s.key, own, true); err != nil {
 		return nil, err
 	}
@@ -69,6 +69,18 @@ func (f *Folder) Create(s *Snapshot, d *Document) (*Run, error) {
 		return r, err
 	}
 	return r, f.mend(s.Latest, r, d)
+}
+
+// before is the latest number of these variables, 0 if there is none; nil if it is not known, because another run counts.
+func (s *Snapshot) before() *Number {
+	x := s.Latest
+	switch {
+	case x == nil:
+		return &Number{}
+	case x.key() != s.key && x.key() != anyKey:
+		return nil
+	}
+	return &x.Number
 }
 
 // mend notes in the file of the attempt before that its tasks were interrupted. Nobody decides by that file any more.

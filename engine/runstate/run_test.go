@@ -330,7 +330,14 @@ func (w *world) stoppedAt(hook fsops.Hook, mustFail, mustWork bool, undisturbed 
 	if err == nil && mustFail || err != nil && mustWork {
 		w.Fatal(err)
 	}
-	s := w.look(w.start("dt=1"))
+	f := w.folder(nil)
+	f.listed = func(dir string) {
+		if dir == succeededDir && undisturbed.Latest.Number != (Number{1, 1}) {
+			w.Error("the finished runs are listed")
+		}
+	}
+	s, err := f.Look(ctx, "shop", w.start("dt=1").Params, false)
+	w.must(err)
 	if x := s.Latest; x != nil && x.Run == undisturbed.Latest.Run {
 		for name, a := range x.Document.Actions {
 			written[name] = a.State == Succeeded
