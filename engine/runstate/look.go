@@ -203,25 +203,39 @@ func (f *Folder) hinted(app, key string, strict bool) (all []*Found, ok bool, er
 			}
 			continue
 		}
-		x, err := f.newest(app, h.Number)
-		if errors.Is(err, errGone) && h.Before != nil { // who wrote the hint died before it made the file
-			if h.Before.Run == 0 {
-				continue
-			}
-			x, err = f.newest(app, *h.Before)
+		x, ok, err := f.named(app, k, h)
+		if err != nil || !ok {
+			return nil, false, err
 		}
+		if x != nil {
+			all = append(all, x)
+		}
+	}
+	return all, true, nil
+}
+
+// named reads the file that a hint names; nil: it says that there is none. It is not ok if the hint is wrong.
+func (f *Folder) named(app, key string, h hint) (x *Found, ok bool, err error) {
+	numbers := []Number{h.Number}
+	if h.Before != nil { // who wrote it may have died before it made the file, or another start took the number
+		numbers = append(numbers, *h.Before)
+	}
+	for _, n := range numbers {
+		if n.Run == 0 {
+			return nil, true, nil
+		}
+		x, err := f.newest(app, n)
 		if errors.Is(err, errGone) {
-			return nil, false, nil
+			continue
 		}
 		if err != nil {
 			return nil, false, err
 		}
-		if k != "" && x.key() != k && x.key() != anyKey {
-			return nil, false, nil
+		if key == "" || x.key() == key || x.key() == anyKey {
+			return x, true, nil
 		}
-		all = append(all, x)
 	}
-	return all, true, nil
+	return nil, false, nil
 }
 
 // rebuild reads the newest attempt of every run in succeeded/ and finds what the hints must say.

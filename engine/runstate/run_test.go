@@ -245,6 +245,37 @@ func TestHintsAreNeverTrustedAlone(t *testing.T) {
 	}
 }
 
+// Two starts of different batches want one number: who loses it has written a hint that names the other's file, and finds
+// its own runs all the same, without listing those that are finished.
+func TestWhoLosesANumberFindsItsRuns(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		w := newWorld(t)
+		if before {
+			w.must(w.whole(w.folder(nil), w.start("dt=1"), "", func(string) {}))
+		}
+		w.must(w.whole(w.folder(nil), w.start("dt=0"), "", func(string) {}))
+		q := w.start("dt=1")
+		s := w.look(q)
+		d, err := Decide(s, q)
+		w.must(err)
+		w.stopped(w.start("dt=2"), true, Failed) // it comes between
+		f := w.folder(nil)
+		if _, err = f.Create(s, d.Document(AppConfig{Name: "shop"}, "", f.Now())); !errors.As(err, new(*TakenError)) {
+			t.Fatalf("got %v", err)
+		}
+		f.listed = func(dir string) {
+			if dir == succeededDir {
+				t.Error("the finished runs are listed")
+			}
+		}
+		s, err = f.Look(ctx, "shop", q.Params, false)
+		w.must(err)
+		if (s.Latest != nil) != before || before && s.Latest.Run != 1 {
+			t.Errorf("found %+v", s.Latest)
+		}
+	}
+}
+
 // A state file that is cut off at any length, or has been filled with zeros from there, is refused by its name; so it is
 // when it is empty. Only its last byte, the end of the line, says nothing.
 func TestATornFileIsRefusedByNameAtEveryLength(t *testing.T) {
