@@ -34,7 +34,11 @@ func list(ctx context.Context, storage Storage, at At) (*listing, error) {
 		if err != nil {
 			return nil, err
 		}
-		if from, ok := l.base(l.newest); ok && from.version >= 0 {
+		target := l.newest
+		if at.Version != nil {
+			target = *at.Version
+		}
+		if from, ok := l.base(target); ok && from.version >= 0 {
 			return l.within(ctx, at)
 		}
 	}
