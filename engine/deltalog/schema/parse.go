@@ -40,7 +40,10 @@ func (p *parser) refuse(unsupported bool, reason string) {
 // typ reads a type: a name, or an object with parts. The members of an object may come in any order.
 func (p *parser) typ() Type {
 	raw := p.Raw()
-	if len(raw) > 0 && raw[0] == '"' {
+	if len(raw) == 0 {
+		return Type{}
+	}
+	if raw[0] == '"' {
 		return p.named(exactjson.NewReader(raw).Text())
 	}
 	var kind string
@@ -168,6 +171,9 @@ func (p *parser) field() Field {
 	})
 	// The type is read last: what is wrong with it is told by the name.
 	p.path = append(p.path, f.Name)
+	if p.Err() == nil && typ == nil {
+		p.refuse(false, "it has no type")
+	}
 	if p.Err() == nil {
 		outer := p.Reader
 		p.Reader = exactjson.NewReader(typ)
