@@ -310,3 +310,31 @@ func without(t *testing.T, table *folder, a *deltalog.Add) string {
 	}
 	return " WHERE file_row_number NOT IN (" + strings.Join(texts, ", ") + ")"
 }
+
+// Some of the tables are one table at several moments: an old version of the later one is the earlier one.
+func TestOldVersionsOfTablesOfOtherWriters(t *testing.T) {
+	dir := cases(t)
+	for _, c := range []struct {
+		later   string
+		version int64
+		earlier string
+	}{
+		{"snapshot-repartitioned", 0, "snapshot-data0"},
+		{"snapshot-repartitioned", 1, "snapshot-data1"},
+		{"snapshot-repartitioned", 4, "snapshot-data2-deleted"},
+		{"time-travel-schema-changes-b", 0, "time-travel-schema-changes-a"},
+	} {
+		t.Run(c.earlier, func(t *testing.T) {
+			table := openFolder(t, filepath.Join(unpack(t, filepath.Join(dir, c.later+".tar.zst")), "delta"))
+			expected := filepath.Join(unpack(t, filepath.Join(dir, c.earlier+".tar.zst")), "expected")
+			s, columns, err := read(table, deltalog.At{Version: &c.version})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Version != c.version {
+				t.Fatalf("version %d", s.Version)
+			}
+			compareRows(t, table, s, columns, expected, "")
+		})
+	}
+}
