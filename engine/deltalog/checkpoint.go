@@ -12,6 +12,7 @@ const (
 	propRetention   = "delta.deletedFileRetentionDuration"
 	propTxnRetained = "delta.setTransactionRetentionDuration"
 	propStatsStruct = "delta.checkpoint.writeStatsAsStruct"
+	propStatsText   = "delta.checkpoint.writeStatsAsJson"
 )
 
 // defaultInterval is how many commits lie between checkpoints of a table that does not say.
@@ -63,10 +64,14 @@ type Checkpoint struct {
 // domain of the table is never left out.
 func (s *Snapshot) WriteCheckpoint(ctx context.Context, now int64, row func(line []byte) error) (Checkpoint, error) {
 	done := Checkpoint{Version: s.Version}
+	withStats := s.Protocol.MinWriter < 3 || !strings.EqualFold(s.Metadata.Property(propStatsText), "false")
 	put := func(a Action) error {
 		done.Actions++
 		if a.Add != nil {
 			done.Adds++
+			if !withStats {
+				a.Add.Stats = ""
+			}
 		}
 		e := &encoder{checkpoint: true}
 		e.action(a)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/deltalog"
+	"github.com/ubunye-io/ubunye/engine/deltalog/schema"
 )
 
 func location(t *testing.T, zone string) *time.Location {
@@ -179,5 +181,33 @@ func TestWhenACheckpointIsDue(t *testing.T) {
 	m := &deltalog.Metadata{Configuration: []deltalog.Pair{{Name: "delta.setTransactionRetentionDuration", Value: str("interval 1 day")}}}
 	if m.TxnRetention() != "interval 1 day" || (&deltalog.Metadata{}).TxnRetention() != "" {
 		t.Error("how long the table remembers is not told")
+	}
+}
+
+func TestStatisticsInACheckpoint(t *testing.T) {
+	for protocol, want := range map[string]bool{`{"minReaderVersion":1,"minWriterVersion":2}`: true, `{"minReaderVersion":1,"minWriterVersion":3}`: false} {
+		config := `"configuration":{"delta.checkpoint.writeStatsAsJson":"false"}`
+		m := commits(`{"protocol":` + protocol + "}\n" + strings.Replace(metaID, `"configuration":{}`, config, 1) + `{"add":{"path":"a","size":1,"stats":"{}"}}`)
+		if _, lines := checkpointLines(t, m, 1); strings.Contains(lines[2], `"stats"`) != want {
+			t.Errorf("%s: %s", protocol, lines[2])
+		}
+	}
+}
+
+func TestWhichColumnsATableWantsStatisticsOf(t *testing.T) {
+	for _, c := range []struct {
+		leading, columns string
+		want             schema.StatsRule
+	}{
+		{"", "", schema.StatsRule{Leading: 32}},
+		{"-1", "", schema.StatsRule{Leading: -1}},
+		{"5", "", schema.StatsRule{Leading: 5}},
+		{"x", "", schema.StatsRule{Leading: 32}},
+		{"5", "a, `b c`.d,e", schema.StatsRule{Leading: 5, Columns: []string{"a", "`b c`.d", "e"}}},
+	} {
+		m := &deltalog.Metadata{Configuration: []deltalog.Pair{{Name: "delta.dataSkippingNumIndexedCols", Value: &c.leading}, {Name: "delta.dataSkippingStatsColumns", Value: &c.columns}}}
+		if got := m.StatsRule(); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q, %q: %+v, want %+v", c.leading, c.columns, got, c.want)
+		}
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/deltalog/schema"
 )
 
 // Provenance is what a commit of ours says of itself.
@@ -66,6 +69,26 @@ func (a *Add) Remove(now int64, dataChange bool) *Remove {
 		DeletionVector: a.DeletionVector, BaseRowID: a.BaseRowID, RowCommitVersion: a.RowCommitVersion, tags: a.tags,
 	}
 }
+
+// StatsRule says which columns the table wants statistics of.
+func (m *Metadata) StatsRule() schema.StatsRule {
+	rule := schema.StatsRule{Leading: schema.DefaultLeading}
+	if n, err := strconv.Atoi(m.Property(propStatsLeading)); err == nil && n >= -1 {
+		rule.Leading = n
+	}
+	for name := range strings.SplitSeq(m.Property(propStatsColumns), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			rule.Columns = append(rule.Columns, name)
+		}
+	}
+	return rule
+}
+
+// Properties that say which columns have statistics.
+const (
+	propStatsLeading = "delta.dataSkippingNumIndexedCols"
+	propStatsColumns = "delta.dataSkippingStatsColumns"
+)
 
 // Encode gives the content of the commit's file. Two actions that the protocol does not allow together are an error.
 func (c *Commit) Encode() ([]byte, error) {

@@ -95,8 +95,11 @@ func escapeByte(b *strings.Builder, c byte) {
 
 // PartitionFolder gives the folder of a partition, name=value, as other writers name it: what file systems or readers could
 // take for something else is escaped. value is nil for NULL. A folder is a matter of order: readers take the value from the
-// log. A name too long for a file system is an error.
+// log. An empty text is an error, for readers take it for NULL; so is a name too long for a file system.
 func PartitionFolder(name string, value *string) (string, error) {
+	if value != nil && *value == "" {
+		return "", errors.New("the partition column " + name + " has an empty text, which readers could not tell from NULL")
+	}
 	text := NullFolder
 	if value != nil {
 		text = escapeFolder(*value)

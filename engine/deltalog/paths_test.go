@@ -89,3 +89,10 @@ func TestATooLongFolderIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestC070_AnEmptyTextIsNoPartition(t *testing.T) {
+	empty := ""
+	if got, err := deltalog.PartitionFolder("p", &empty); err == nil {
+		t.Errorf("%s is taken", got)
+	}
+}
