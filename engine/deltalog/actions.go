@@ -102,7 +102,7 @@ type Domain struct {
 type CommitInfo struct {
 	InCommitTimestamp *int64 // milliseconds since 1970
 	BlindAppend       bool   // it read nothing of the table
-	Members           []byte // all of it, a JSON object
+	Members           []byte // all of it, as JSON
 }
 
 // Sidecar is a file of a checkpoint that holds its adds and removes.
@@ -335,6 +335,9 @@ func readDomain(r *exactjson.Reader) *Domain {
 
 func readCommitInfo(r *exactjson.Reader) *CommitInfo {
 	c := &CommitInfo{Members: r.Raw()}
+	if len(c.Members) == 0 || c.Members[0] != '{' {
+		return c // any JSON is allowed
+	}
 	in := exactjson.NewReader(c.Members)
 	in.Object(func(name []byte) {
 		switch string(name) {

@@ -18,7 +18,8 @@ type listing struct {
 	commits     map[int64]int64 // version to the time of its file, in milliseconds since 1970
 	checkpoints map[int64][]logFile
 	newest      int64
-	whole       bool // nothing before was left out
+	whole       bool   // nothing before was left out
+	remains     string // a file of the log, whatever it is
 }
 
 // base is where a snapshot begins: with a checkpoint, or before version 0.
@@ -47,7 +48,10 @@ func list(ctx context.Context, storage Storage, at At) (*listing, error) {
 		return nil, err
 	}
 	l.whole = true
-	if len(l.commits) == 0 && len(l.checkpoints) == 0 {
+	if l.newest < 0 && l.remains != "" {
+		return nil, &DamagedError{File: Folder + "/" + l.remains, Reason: "it is of a Delta table whose commits are gone"}
+	}
+	if l.newest < 0 {
 		return nil, ErrNotTable
 	}
 	return l.within(ctx, at)
@@ -101,6 +105,9 @@ func listAfter(ctx context.Context, storage Storage, after string) (*listing, er
 	}
 	l := &listing{storage: storage, commits: map[int64]int64{}, checkpoints: map[int64][]logFile{}, newest: -1}
 	for _, e := range entries {
+		if l.remains == "" && versioned(e.Name) {
+			l.remains = e.Name
+		}
 		f, ok := parseName(e.Name)
 		switch {
 		case !ok:

@@ -150,9 +150,14 @@ type logFile struct {
 	classic     bool // a checkpoint of one file, without an id
 }
 
+// versioned tells whether a name begins with a version, as all do but the hint's.
+func versioned(name string) bool {
+	return len(name) > versionDigits && name[versionDigits] == '.' && strings.Trim(name[:versionDigits], "0123456789") == ""
+}
+
 // parseName reads the name of a file in the log; false if it is neither a commit nor a checkpoint.
 func parseName(name string) (logFile, bool) {
-	if len(name) < versionDigits+1 || name[versionDigits] != '.' {
+	if !versioned(name) {
 		return logFile{}, false
 	}
 	version, err := strconv.ParseUint(name[:versionDigits], 10, 63)

@@ -171,13 +171,25 @@ func TestI7_WhatCannotBeReadIsNotTakenForAbsent(t *testing.T) {
 }
 
 func TestNoTable(t *testing.T) {
-	for _, m := range []*memory{commits(), {files: map[string]string{"x.json": "{}", "00000000000000000000.crc": "{}", "_commits": ""}}} {
+	for _, m := range []*memory{commits(), {files: map[string]string{"x.json": "{}", "_commits": "", "0.json": "{}"}}} {
 		if _, err := deltalog.Open(context.Background(), m, deltalog.At{}); !errors.Is(err, deltalog.ErrNotTable) {
 			t.Errorf("error %v", err)
 		}
 	}
 	if _, err := deltalog.Open(context.Background(), openFolder(t, t.TempDir()), deltalog.At{}); !errors.Is(err, deltalog.ErrNotTable) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A log of which only a part is left is no place for a new table.
+func TestI7_TheRestOfALogIsNotTakenForNone(t *testing.T) {
+	for _, name := range []string{"00000000000000000007.crc", "00000000000000000007.checkpoint.0000000001.0000000002.parquet", checkpointName(7), "00000000000000000001.00000000000000000002.compacted.json"} {
+		m := commits()
+		m.files[name] = ""
+		var damaged *deltalog.DamagedError
+		if _, err := deltalog.Open(context.Background(), m, deltalog.At{}); !errors.As(err, &damaged) || damaged.File != "_delta_log/"+name {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -212,7 +224,7 @@ func TestADamagedLineIsNamed(t *testing.T) {
 // What is not known is ignored, and a file's path is the same however it is written.
 func TestReplay(t *testing.T) {
 	m := commits(
-		`{"commitInfo":{"operation":"x","isBlindAppend":"maybe","deep":[{"a":1e999}]}}`+"\n"+protocol12+metaID+add("/x/with%20space")+add("b%2Dc")+add("d"),
+		`{"commitInfo":["free"]}`+"\n"+`{"commitInfo":{"operation":"x","isBlindAppend":"maybe","deep":[{"a":1e999}]}}`+"\n"+protocol12+metaID+add("/x/with%20space")+add("b%2Dc")+add("d"),
 		`{"fromTheFuture":{"path":"d"}}`+"\n\n"+remove("file:/x/with%20space")+remove("b-c")+`{"cdc":{"path":"d","size":1,"dataChange":false}}`+"\n",
 		remove("d")+add("d"),
 		add("e")+remove("e"),
