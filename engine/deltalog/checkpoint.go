@@ -123,7 +123,7 @@ func (s *Snapshot) words(ctx context.Context, visit func(Action) error) error {
 			}
 		}
 	}
-	return s.rows(ctx, []string{"txn", "domainMetadata"}, nil, one)
+	return s.rows(ctx, []string{"txn", "domainMetadata"}, nil, func(a Action, _ string) error { return one(a) })
 }
 
 // retention reads "interval 1 week" as milliseconds. What cannot be read keeps tombstones for ever: that costs space and

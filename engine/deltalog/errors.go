@@ -22,7 +22,7 @@ func (e *HoleError) Error() string {
 // DamagedError says that a file of the log is there and cannot be read, or holds what the protocol forbids.
 type DamagedError struct {
 	File   string // below the table's folder
-	Line   int    // of JSON lines or rows, from 1; 0: the file as a whole
+	Line   int    // of JSON lines, from 1; 0: the file as a whole
 	Reason string
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"strconv"
 	"strings"
 )
 
@@ -74,11 +73,7 @@ func (s *Snapshot) replay(ctx context.Context, removes bool, visit func(Action) 
 }
 
 func (f fileLine) parse(version int64) (Action, string, error) {
-	a, err := ParseAction(f.raw)
-	var key string
-	if err == nil {
-		key, err = a.fileKey()
-	}
+	a, key, err := parseRow(f.raw)
 	if err != nil {
 		err = &DamagedError{File: CommitPath(version), Line: f.line, Reason: err.Error()}
 	}
@@ -97,13 +92,9 @@ func (s *Snapshot) replayCheckpoint(ctx context.Context, seen map[string]struct{
 	if removes {
 		columns = append(columns, "remove")
 	}
-	return s.fileRows(ctx, columns, func(a Action) error {
+	return s.fileRows(ctx, columns, func(a Action, key string) error {
 		if a.Add == nil && (a.Remove == nil || !removes) {
 			return nil
-		}
-		key, err := a.fileKey()
-		if err != nil {
-			return &DamagedError{File: s.start(), Reason: err.Error()}
 		}
 		if _, ok := seen[key]; ok {
 			return nil
@@ -112,8 +103,11 @@ func (s *Snapshot) replayCheckpoint(ctx context.Context, seen map[string]struct{
 	})
 }
 
+// rowFunc takes a row of a checkpoint; key is of the file that it is about.
+type rowFunc func(a Action, key string) error
+
 // fileRows gives the rows of the checkpoint and of its sidecars.
-func (s *Snapshot) fileRows(ctx context.Context, columns []string, visit func(Action) error) error {
+func (s *Snapshot) fileRows(ctx context.Context, columns []string, visit rowFunc) error {
 	if err := s.rows(ctx, columns, nil, visit); err != nil {
 		return err
 	}
@@ -126,15 +120,15 @@ func (s *Snapshot) fileRows(ctx context.Context, columns []string, visit func(Ac
 }
 
 // rows gives the rows of the checkpoint's own files that have a value in one of the columns, and learns its sidecars.
-func (s *Snapshot) rows(ctx context.Context, columns []string, where *Where, visit func(Action) error) error {
+func (s *Snapshot) rows(ctx context.Context, columns []string, where *Where, visit rowFunc) error {
 	learn := !s.known && where == nil
 	if learn {
 		columns = append(columns[:len(columns):len(columns)], "sidecar")
 	}
 	var sidecars []string
-	each := func(a Action) error {
+	each := func(a Action, key string) error {
 		if a.Sidecar == nil {
-			return visit(a)
+			return visit(a, key)
 		}
 		path, err := sidecarPath(a.Sidecar.Path)
 		if err != nil {
@@ -161,7 +155,7 @@ func (s *Snapshot) rows(ctx context.Context, columns []string, where *Where, vis
 	return nil
 }
 
-func (s *Snapshot) jsonRows(ctx context.Context, path string, visit func(Action) error) error {
+func (s *Snapshot) jsonRows(ctx context.Context, path string, visit rowFunc) error {
 	data, err := s.storage.Get(ctx, path)
 	if err != nil {
 		return err
@@ -171,9 +165,9 @@ func (s *Snapshot) jsonRows(ctx context.Context, path string, visit func(Action)
 		if failed != nil {
 			return nil
 		}
-		a, err := ParseAction(line)
+		a, key, err := parseRow(line)
 		if err == nil {
-			failed = visit(a)
+			failed = visit(a, key)
 		}
 		return err
 	})
@@ -183,16 +177,23 @@ func (s *Snapshot) jsonRows(ctx context.Context, path string, visit func(Action)
 	return err
 }
 
-func (s *Snapshot) parquetRows(ctx context.Context, req RowsRequest, visit func(Action) error) error {
-	number := 0
+func (s *Snapshot) parquetRows(ctx context.Context, req RowsRequest, visit rowFunc) error {
 	return s.storage.ReadRows(ctx, req, func(line []byte) error {
-		number++
-		a, err := ParseAction(line)
+		a, key, err := parseRow(line)
 		if err != nil {
-			return &DamagedError{File: req.Path, Reason: "row " + strconv.Itoa(number) + ": " + err.Error()}
+			// Rows have no numbers that mean anything: some may be left out.
+			return &DamagedError{File: req.Path, Reason: err.Error() + " in the row " + string(line[:min(len(line), 100)])}
 		}
-		return visit(a)
+		return visit(a, key)
 	})
+}
+
+// parseRow reads a row, and the key of its file if it has one.
+func parseRow(line []byte) (a Action, key string, err error) {
+	if a, err = ParseAction(line); err == nil && (a.Add != nil || a.Remove != nil) {
+		key, err = a.fileKey()
+	}
+	return a, key, err
 }
 
 // sidecarPath gives a sidecar's file below the table: all lie in one folder, whatever else the path says.

@@ -164,7 +164,7 @@ func (s *Snapshot) complete(ctx context.Context) error {
 	if s.Protocol == nil || s.Metadata == nil {
 		var protocol *Protocol
 		var metadata *Metadata
-		err := s.rows(ctx, []string{"protocol", "metaData"}, nil, func(a Action) error {
+		err := s.rows(ctx, []string{"protocol", "metaData"}, nil, func(a Action, _ string) error {
 			if a.Protocol != nil {
 				protocol = a.Protocol
 			}
@@ -211,7 +211,7 @@ func (s *Snapshot) Txn(ctx context.Context, appID string) (*Txn, error) {
 		}
 	}
 	var found *Txn
-	err := s.rows(ctx, []string{"txn"}, &Where{Column: "txn", Field: "appId", Equals: appID}, func(a Action) error {
+	err := s.rows(ctx, []string{"txn"}, &Where{Column: "txn", Field: "appId", Equals: appID}, func(a Action, _ string) error {
 		if a.Txn != nil && a.Txn.AppID == appID {
 			found = a.Txn
 		}

@@ -368,3 +368,95 @@ func TestTimesOfCommits(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestWhatACommitSaysOfItself(t *testing.T) {
+	m := commits(protocol12+metaID, `{"commitInfo":{"operation":"WRITE"}}`+"\n"+add("a"))
+	text := func() string {
+		s, err := deltalog.Open(context.Background(), m, deltalog.At{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := s.CommitInfo(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info == nil {
+			return ""
+		}
+		return info.CommitText("operation")
+	}
+	if got := text(); got != "WRITE" {
+		t.Error(got)
+	}
+	m.files[checkpointName(1)] = protocol12 + metaID + add("a")
+	if got := text(); got != "WRITE" {
+		t.Errorf("beside a checkpoint: %q", got)
+	}
+	delete(m.files, commitName(1))
+	if got := text(); got != "" {
+		t.Errorf("with a checkpoint alone: %q", got)
+	}
+	if c, err := deltalog.ReadCommit(context.Background(), m, 0); err != nil || c.ID() != "" {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func TestACallerMayStopEarly(t *testing.T) {
+	m := commits("damaged", add("c")+add("d"))
+	m.files[checkpointName(0)] = protocol12 + metaID + add("a") + add("b")
+	for want := range 4 {
+		s, err := deltalog.Open(context.Background(), m, deltalog.At{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for _, err := range s.Files(context.Background()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen++; seen > want {
+				break
+			}
+		}
+		if seen != want+1 {
+			t.Errorf("%d files seen, want %d", seen, want+1)
+		}
+	}
+}
+
+// What stops the reading of a checkpoint's rows is told with the file that it is in.
+func TestADamagedCheckpointIsNamed(t *testing.T) {
+	for row, want := range map[string]string{
+		`{"add":{"size":"x"}}`:                                `the JSON has no number at byte 15 in the row {"add":{"size":"x"}}`,
+		`{"add":{"path":"%"}}`:                                `the path "%" has a % that encodes nothing in the row {"add":{"path":"%"}}`,
+		`{"add":{"path":"a","deletionVector":{"offset":-1}}}`: `the deletion vector's offset is none at byte 48 in the row {"add":{"path":"a","deletionVector":{"offset":-1}}}`,
+	} {
+		want = "_delta_log/" + checkpointName(0) + ": " + want
+		m := commits("damaged")
+		m.files[checkpointName(0)] = protocol12 + metaID + add("a") + row
+		s, err := deltalog.Open(context.Background(), m, deltalog.At{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err = range s.Files(context.Background()) {
+			if err != nil {
+				break
+			}
+		}
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", row, err, want)
+		}
+	}
+	m := commits("damaged")
+	m.files["00000000000000000000.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"] = protocol12 + metaID + "{\n"
+	if _, err := deltalog.Open(context.Background(), m, deltalog.At{}); err == nil || !strings.Contains(err.Error(), "80a083e8-7026-4e79-81be-64bd76c43a11.json, line 3: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAHoleIsTold(t *testing.T) {
+	err := &deltalog.HoleError{Version: 2, Until: 5}
+	if want := "the commit of version 2 is missing from the log, and version 5 needs it"; err.Error() != want {
+		t.Error(err)
+	}
+}
