@@ -1,4 +1,4 @@
-package deltalog_test
+package foreign
 
 import (
 	"archive/tar"
@@ -23,7 +23,7 @@ func cases(t *testing.T) string {
 	if dir := os.Getenv("UBUNYE_DELTA_CASES"); dir != "" {
 		return dir
 	}
-	dir, err := filepath.Abs("../../../shared/cases/delta")
+	dir, err := filepath.Abs("../../../../shared/cases/delta")
 	if err != nil {
 		t.Fatal(err)
 	}
