@@ -216,6 +216,10 @@ func TestPartitionValues(t *testing.T) {
 		{Type{Kind: Date}, "2023-02-29", "error"},
 		{Type{Kind: Date}, "0001-01-01", "0001-01-01"},
 		{Type{Kind: Date}, "12345-01-01", "12345-01-01"},
+		{Type{Kind: Date}, "-0044-03-15", "-0044-03-15"},
+		{Type{Kind: Date}, "+2024-03-15", "2024-03-15"},
+		{Type{Kind: Date}, "2024-3", "error"},
+		{Type{Kind: Date}, "2024-0x1-01", "error"},
 		{Type{Kind: Date}, "2024-13-01", "error"},
 		{Type{Kind: Timestamp}, "2021-09-08 11:11:11", "2021-09-08T18:11:11Z"},
 		{Type{Kind: Timestamp}, "2021-01-08 11:11:11.5", "2021-01-08T19:11:11.500000Z"},
@@ -224,6 +228,10 @@ func TestPartitionValues(t *testing.T) {
 		{Type{Kind: Timestamp}, "1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"},
 		{Type{Kind: Timestamp}, "2021-09-08", "2021-09-08T07:00:00Z"},
 		{Type{Kind: Timestamp}, "2021-09-08 24:00:00", "error"},
+		{Type{Kind: Timestamp}, "2021-09-08 00:00:00+05:30", "2021-09-07T18:30:00Z"},
+		{Type{Kind: Timestamp}, "2021-09-08 00:00:00+05", "2021-09-07T19:00:00Z"},
+		{Type{Kind: Timestamp}, "2021-09-08 00:00:00+5", "error"},
+		{Type{Kind: Timestamp}, "2021-09-08 00:00:00+99:00", "error"},
 		{Type{Kind: Timestamp}, "2021-09-08 11:11:11.", "error"},
 		{Type{Kind: TimestampNTZ}, "2021-09-08 11:11:11.123456", "2021-09-08 11:11:11.123456"},
 		{Type{Kind: TimestampNTZ}, "2021-09-08 11:11:11Z", "error"},
@@ -380,6 +388,28 @@ func TestWhichColumnsHaveStatistics(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
+	}
+}
+
+func TestWalk(t *testing.T) {
+	parsed, err := Parse(`{"type":"struct","fields":[{"name":"l","type":{"type":"array","elementType":{"type":"struct","fields":[{"name":"a","type":"long"}]}}},` +
+		`{"name":"m","type":{"type":"map","keyType":{"type":"struct","fields":[{"name":"k","type":"long"}]},"valueType":{"type":"struct","fields":[{"name":"v","type":"long"}]}}}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	stop := errors.New("enough")
+	err = parsed.Walk(func(path []string, f Field) error {
+		if all = append(all, strings.Join(path, ".")+" "+f.Type.String()); f.Name == "v" {
+			return stop
+		}
+		return nil
+	})
+	if want := []string{"l array", "l.element.a long", "m map", "m.key.k long", "m.value.v long"}; !reflect.DeepEqual(all, want) || !errors.Is(err, stop) {
+		t.Errorf("%q, %v", all, err)
+	}
+	if _, ok := parsed.Field("x"); ok {
+		t.Error("a field is found that is not there")
 	}
 }
 

@@ -96,3 +96,35 @@ func TestWriter(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+func TestBool(t *testing.T) {
+	for text, want := range map[string]bool{"true": true, " false ": false, "null": false} {
+		r := NewReader([]byte(text))
+		if got := r.Bool(); got != want || r.End() != nil {
+			t.Errorf("%s: %v, %v", text, got, r.End())
+		}
+	}
+	for _, text := range []string{"1", `"true"`, "tru", "True", "", "nul"} {
+		r := NewReader([]byte(text))
+		if got := r.Bool(); got || r.Err() == nil {
+			t.Errorf("%q: %v, %v", text, got, r.Err())
+		}
+	}
+}
+
+// The first mistake is the one that is told, and what comes after it is not read.
+func TestAfterAMistake(t *testing.T) {
+	r := NewReader([]byte(`{"a":1,"b":x,"c":3}`))
+	seen := ""
+	r.Object(func(name []byte) {
+		seen += string(name)
+		r.Long(64)
+	})
+	r.Fail("another")
+	if want := "the JSON has no number at byte 11"; seen != "ab" || r.End() == nil || r.End().Error() != want {
+		t.Errorf("%q: %v", seen, r.End())
+	}
+	if r.Text() != "" || r.Bool() || r.Raw() != nil || r.Null() {
+		t.Error("something is read after a mistake")
+	}
+}
