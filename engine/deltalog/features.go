@@ -213,7 +213,29 @@ func (s *Snapshot) CheckWrite() (Duties, error) {
 			return Duties{}, &UnsupportedError{Writing: true, Features: []string{name}, Reason: why}
 		}
 	}
+	if at := unwritable(t); at != "" {
+		return Duties{}, &UnsupportedError{Writing: true, Reason: at + " has the type void where no data file can hold it"}
+	}
 	return s.duties(t)
+}
+
+// unwritable finds what no data file can hold (protocol, "Void Type"): a void within an array or map, and a struct, or a table,
+// of nothing else.
+func unwritable(t schema.Type) (at string) {
+	allVoid := func(t schema.Type) bool {
+		return t.Kind == schema.Struct && len(t.Fields) > 0 && !slices.ContainsFunc(t.Fields, func(f schema.Field) bool { return f.Type.Kind != schema.Void })
+	}
+	if allVoid(t) {
+		return "every column"
+	}
+	_ = t.Walk(func(path []string, f schema.Field) error {
+		inside := f.Type.Kind == schema.Array || f.Type.Kind == schema.Map
+		if at == "" && (inside && f.Type.Has(schema.Void) || allVoid(f.Type)) {
+			at = "its column " + strings.Join(path, ".")
+		}
+		return nil
+	})
+	return at
 }
 
 func (s *Snapshot) duties(t schema.Type) (Duties, error) {

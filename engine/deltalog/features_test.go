@@ -150,3 +150,35 @@ func TestC072_TheProtocolIsRaisedOnlyAsFarAsNeeded(t *testing.T) {
 		t.Error("a feature that the table has raises the protocol")
 	}
 }
+
+func TestVoidsThatNoFileHolds(t *testing.T) {
+	field := func(name, typ string) string {
+		return `{"name":"` + name + `","type":` + typ + `,"nullable":true,"metadata":{}}`
+	}
+	for fields, want := range map[string]string{
+		field("a", `"void"`) + "," + field("b", `"long"`): "",
+		field("a", `"void"`):                              "every column has the type void where no data file can hold it",
+		field("b", `"long"`) + "," + field("a", `{"type":"array","elementType":"void"}`):                 "its column a has the type void where no data file can hold it",
+		field("b", `"long"`) + "," + field("s", `{"type":"struct","fields":[`+field("v", `"void"`)+`]}`): "its column s has the type void where no data file can hold it",
+		field("b", `"long"`) + "," + field("s", `{"type":"struct","fields":[]}`):                         "",
+	} {
+		schemaText, err := json.Marshal(`{"type":"struct","fields":[` + fields + `]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := commits(protocol12 + `{"metaData":{"id":"t","format":{"provider":"parquet"},"schemaString":` + string(schemaText) + `,"partitionColumns":[]}}` + "\n")
+		s, err := deltalog.Open(context.Background(), m, deltalog.At{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.CheckRead(); err != nil {
+			t.Errorf("%s: %v", fields, err)
+		}
+		if want != "" {
+			want = "the table cannot be written: " + want
+		}
+		if _, err := s.CheckWrite(); text(err) != want {
+			t.Errorf("%s: %v, want %s", fields, err, want)
+		}
+	}
+}
