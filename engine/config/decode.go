@@ -93,6 +93,8 @@ func (l *loader) task(name string, s section) Task {
 	s.each("transform", func(name string, in section) { t.Steps = append(t.Steps, l.step(name, in)) })
 	s.each("outputs", func(name string, in section) { t.Outputs = append(t.Outputs, l.output(name, in)) })
 	relations := l.relations(s, t)
+	l.expect(s, &t, relations)
+	l.reconcile(s, &t)
 	for i := range t.Outputs {
 		o := &t.Outputs[i]
 		l.source(s.sub("outputs").inner(o.Name), o, relations)

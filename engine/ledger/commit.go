@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ type Commit struct {
 	Config  string          // hash of the task's configuration
 	Inputs  json.RawMessage // fingerprint of what was read
 	Outputs map[string]Result
+	Checks  []Check           // how the data checks went
 	Skipped map[string]string // outputs that were not written, to their folders: what the last commit says of them stays
 }
 
@@ -33,9 +35,13 @@ type Result struct {
 
 // Commit makes the staged files durable, looks every one of them up, and makes the batch this run's
 // by one save (I4). Before it no file of class Claims is visible (I1); after it the files will land,
-// whoever does it. What replaces folders must have done so by Replace.
+// whoever does it. What replaces folders must have done so by Replace, what has a commit of its own made that by
+// CommitTables.
 func (s *Lease) Commit(ctx context.Context, c Commit) error {
 	if err := s.ready(c); err != nil {
+		return err
+	}
+	if err := s.tablesDone(); err != nil {
 		return err
 	}
 	if err := s.seal(ctx, c); err != nil {
@@ -44,12 +50,32 @@ func (s *Lease) Commit(ctx context.Context, c Commit) error {
 	if err := s.lookUpAll(c); err != nil { // syncing takes its time, and so does replacing
 		return err
 	}
+	if err := s.stillThere(ctx, "commit"); err != nil {
+		return err
+	}
 	present := s.claimsPresent()
 	at := s.ledger.cfg.Now().UTC().Truncate(time.Second)
 	if err := s.save(ctx, "commit", func(d *Document) { s.finish(d, c, at, present) }); err != nil {
 		return err
 	}
 	s.committed = true
+	return nil
+}
+
+// stillThere refuses a step that others will see if the document that says that the batch is this run's has been
+// deleted, by a person or a clean-up: the save would make it again. Where it is gone because others have saved since, the
+// save finds that out.
+func (s *Lease) stillThere(ctx context.Context, step string) error {
+	if is, err := there(s.version.Path); is || err != nil {
+		return nil
+	}
+	now, v, err := s.ledger.load(ctx, s.request.Batch)
+	switch {
+	case err != nil:
+		return s.unknown(step, err)
+	case !now.heldBy(s.run.ID, s.epoch):
+		return s.lost(ctx, now, v)
+	}
 	return nil
 }
 
@@ -64,19 +90,24 @@ func (s *Lease) ready(c Commit) error {
 	return nil
 }
 
-// seal looks up what is staged, makes of it what is to land, and makes that durable, once: all outputs, before any of
-// them becomes visible.
+// seal makes of what is staged what is to land, and makes that durable, once: all outputs, before any of
+// them becomes visible. What is staged is looked up before a folder is replaced; else Commit does that alone.
 func (s *Lease) seal(ctx context.Context, c Commit) error {
 	if s.sealed {
 		return nil
 	}
-	if err := s.lookUpAll(c); err != nil {
-		return err
+	if s.replacesAny() {
+		if err := s.lookUpAll(c); err != nil {
+			return err
+		}
 	}
 	var all []names
 	for _, name := range sortedKeys(s.prepared) {
 		suffix, claims := stagedSuffix, c.Outputs[name].Claims
-		if s.prepared[name].Class == Replaces {
+		if s.prepared[name].keyed() {
+			continue // these are made durable whatever the batch risks
+		}
+		if s.prepared[name].exchanged() {
 			if err := s.furnish(name, c.Outputs[name]); err != nil {
 				return err
 			}
@@ -84,11 +115,26 @@ func (s *Lease) seal(ctx context.Context, c Commit) error {
 		}
 		all = append(all, s.staged(s.prepared[name], claims, suffix))
 	}
+	if err := s.ledger.durable(namedFirst, false, s.stagedForTables(c)...); err != nil {
+		return err
+	}
 	if err := s.ledger.durable(stagedFirst, s.ledger.cfg.Fast, all...); err != nil {
+		if !s.replacesAny() {
+			err = cmp.Or(s.lookUpAll(c), err) // it may be a file that is gone
+		}
 		return err
 	}
 	s.sealed = true
 	return ctx.Err()
+}
+
+func (s *Lease) replacesAny() bool {
+	for _, p := range s.prepared {
+		if p.Class == Replaces {
+			return true
+		}
+	}
+	return false
 }
 
 // finish is the change that commits: see the table in doc.go.
@@ -96,16 +142,20 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 	replaced := d.Finished
 	f := &Finished{
 		Run: s.run.ID, State: c.State, Epoch: s.epoch, At: at, Config: c.Config,
-		Range: orEmpty(d.Range), Inputs: orEmpty(c.Inputs), Outputs: map[string]FinishedOutput{},
+		Range: orEmpty(d.Range), Inputs: orEmpty(c.Inputs), Outputs: map[string]FinishedOutput{}, Checks: c.Checks,
 	}
 	for _, name := range sortedKeys(s.prepared) {
 		p, r := s.prepared[name], c.Outputs[name]
+		if p.keyed() {
+			s.finishTable(d, f, p, r)
+			continue
+		}
 		claims := slices.Concat([]string{}, r.Claims)
 		f.Outputs[name] = FinishedOutput{
 			Class: p.Class, Base: p.Base, Target: p.Target, Claims: claims, Parts: p.Parts, Columns: r.Columns, Rows: r.Rows, Files: r.Files, Bytes: r.Bytes,
 		}
 		e := Entry{Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target, Staging: p.Staging, Success: p.Success, Fast: s.ledger.cfg.Fast}
-		if p.Class == Replaces {
+		if p.exchanged() {
 			e.Do, e.Committed, e.Marker, e.Parts, e.Renames, e.Moved = Drop, true, p.Marker, p.Parts, p.Renames, p.Moved
 			e.Success = p.Success && (p.Moved != nil || p.parts && len(p.Parts) > 0) // else it came with the folder
 		} else {
@@ -131,6 +181,7 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 			}
 		}
 	}
+	s.settlePending(d)
 	d.Finished, d.Holder, d.Outputs, d.Tried, d.Range = f, nil, nil, nil, nil
 }
 
@@ -142,6 +193,9 @@ func (s *Lease) claimsPresent() map[string]bool {
 		return present
 	}
 	for name, out := range s.doc.Finished.Outputs {
+		if out.Class != Claims {
+			continue
+		}
 		base, _ := s.ledger.find(out.Base)
 		for _, claim := range out.Claims {
 			_, err := os.Lstat(filepath.Join(base, filepath.FromSlash(claim)))
@@ -153,7 +207,10 @@ func (s *Lease) claimsPresent() map[string]bool {
 
 func (s *Lease) lookUpAll(c Commit) error {
 	for _, name := range sortedKeys(s.prepared) {
-		if s.prepared[name].Class == Replaces && s.sealed {
+		if t := s.tables[name]; t != nil && (s.moved || t.Outcome == Found || s.prepared[name].staging == "") {
+			continue // its files are the table's, or not wanted, or there are none
+		}
+		if s.prepared[name].exchanged() && s.sealed {
 			if !s.exchanged {
 				return fmt.Errorf("batch %s: commit before output %s was replaced", s.request.Batch.Name(), name)
 			}

@@ -185,9 +185,9 @@ func TestR12_AWishToStopEndsTheWaiting(t *testing.T) {
 	}
 }
 
-// Of two runs that ask for one batch and write to one place, the lower goes on asking when the higher one took the batch first:
+// C032: of two runs that ask for one batch and write to one place, the lower goes on asking when the higher one took the batch first:
 // that steps back for it. If both were refused, any number of starts could refuse each other.
-func TestTheLowerRunWaitsForTheBatchOfAHigherOneThatAsks(t *testing.T) {
+func TestC032_TheLowerRunWaitsForTheBatchOfAHigherOneThatAsks(t *testing.T) {
 	for _, runs := range []bool{false, true} {
 		w := newWorld(t)
 		ctx := context.Background()

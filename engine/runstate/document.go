@@ -109,8 +109,8 @@ type VersionInfo struct {
 // Acceptance says that a person gave up what was not done.
 type Acceptance struct {
 	Who     string    `json:"who"`               // who it was
-	At      time.Time `json:"at"`                // when
-	Reason  string    `json:"reason"`            // why
+	At      time.Time `json:"at"`                // when it was
+	Reason  string    `json:"reason"`            // why, as that person says
 	Damaged string    `json:"damaged,omitempty"` // where the file is kept that could not be read, beside this one
 	extra   store.Unknown
 }
