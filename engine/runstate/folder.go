@@ -31,7 +31,7 @@ type Folder struct {
 	Path    string
 	FS      *fsops.FS
 	Now     func() time.Time
-	Zone    *time.Location // in which times are that have no zone: those of old files of Smart Data Lake Builder
+	Zone    *time.Location // in which times are that have no zone, in old files of Smart Data Lake Builder; nil: UTC. Migrate writes its name down
 	Version string         // of this program, noted in every file that is written
 	Index   bool           // every run that ends is added to index.json
 

@@ -68,6 +68,23 @@ func TestNumbersGoOnFromOldFiles(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	w.wantFiles("shop.5.2.json", "")
+	original := golden(t, "absent-c.shop.5.2.json")
+	_, err = w.folder(nil).Accept(ctx, "shop", 5, "", word)
+	w.must(err)
+	w.wantFiles("", "shop.5.2.json")
+	text, err := os.ReadFile(filepath.Join(w.dir, "succeeded", "shop.5.2.json"))
+	w.must(err)
+	was, is := leaves(t, original), leaves(t, text)
+	if is["/accepted/who"] != "text ann" || is["/actionsState/load/results/0/metrics/files_written"] != was["/actionsState/load/results/0/mainMetrics/files_written"] {
+		t.Errorf("accepted it is %s", text)
+	}
+	for i, dt := range []string{"dt=1", "dt=2"} { // whoever starts first is told; numbers go on for all
+		a, err := w.begin(w.folder(nil), w.start(dt), "")
+		w.must(err)
+		if a.number != (Number{6 + int64(i), 1}) || a.decision.Accepted == nil {
+			t.Errorf("%s: %+v", dt, a.decision)
+		}
+	}
 }
 
 // C109: a file of a newer program is refused by name, and stays as it is.

@@ -32,7 +32,7 @@ func utc(text string, zone *time.Location) (at time.Time, local bool, err error)
 	return at.UTC(), m[3] == "", nil
 }
 
-// duration is PT and hours, minutes and seconds, as java.time and this package write it.
+// isoDuration is hours, minutes and seconds, as java.time and this package write them.
 var isoDuration = regexp.MustCompile(`^PT(?:(-?\d+)H)?(?:(-?\d+)M)?(?:(-?\d+(?:\.\d{1,9})?)S)?$`)
 
 // parseDuration reads an ISO 8601 duration of hours, minutes and seconds.

@@ -63,7 +63,7 @@ var dialects = []struct {
 	{"v7.shop.16.1.json", "v7", ""},
 }
 
-func golden(t *testing.T, file string) []byte {
+func golden(t testing.TB, file string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
