@@ -86,7 +86,8 @@ func jsonInferredMistakes(t *testing.T, f *fixture) {
 		{"large", `{"v":{"w":123456789012345678901234567890123456789}}`, "no type of numbers holds", "v.w"},
 		{"overflow", `{"v":1e400}`, "a DOUBLE would lose digits of", "v"},
 		{"case", `{"id":1}` + "\n" + `{"ID":1}`, "differ only in case", "ID"},
-		{"nothing", "", "it holds no object with a key", ""},
+		{"nothing", "", "it is empty: it has 0 bytes", ""},
+		{"blank", "\n", "it holds no object with a key", ""},
 		{"keyless", "{}\n{}", "it holds no object with a key", ""},
 	} {
 		p := f.write(tt.name+".json", tt.content)

@@ -128,6 +128,16 @@ func (o *options) boolean(key string, otherwise bool) bool {
 	return false
 }
 
+// choice gives one of some words, of which the first is the default.
+func (o *options) choice(key string, words ...string) string {
+	v := o.text(key, words[0])
+	if !slices.Contains(words, v) {
+		last := len(words) - 1
+		o.bad(key, strings.Join(words[:last], ", ")+" or "+words[last])
+	}
+	return v
+}
+
 func (o *options) integer(key string, otherwise, least, most int) int {
 	n, err := strconv.Atoi(o.text(key, strconv.Itoa(otherwise)))
 	if err != nil || n < least || n > most {
@@ -171,12 +181,21 @@ func fileList(files []compute.File) string {
 // match finds for each declared column its place in header. problem tells what does not fit, by name.
 func match(declared []compute.Column, header []string, unknownToo bool) (places []int, problem string, hint string) {
 	at := map[string]int{}
+	var twice []string
 	for i, name := range header {
 		key := strings.ToLower(name)
-		if _, twice := at[key]; twice {
-			return nil, fmt.Sprintf("the column %s occurs twice", name), "names are compared without regard to case: rename one in the file"
+		first, again := at[key]
+		switch {
+		case !again:
+			at[key] = i
+		case header[first] == name && name != "":
+			twice = append(twice, fmt.Sprintf("columns %d and %d are both called %q", first+1, i+1, name))
+		case name != "":
+			twice = append(twice, fmt.Sprintf("columns %d and %d are called %q and %q, which differ only in case", first+1, i+1, header[first], name))
 		}
-		at[key] = i
+	}
+	if len(twice) > 0 {
+		return nil, strings.Join(twice, "; "), "names are compared without regard to case: rename them in the file; or declare the columns in the order of the file, and set header to false and skip to 1"
 	}
 	var absent []string
 	used := map[int]bool{}

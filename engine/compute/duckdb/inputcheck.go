@@ -17,6 +17,9 @@ func (Engine) Check(ctx context.Context, in compute.Input) ([]*compute.Error, er
 	if !ok {
 		return c.wrong, nil
 	}
+	if err := c.zone(ctx); err != nil {
+		return nil, err
+	}
 	for i, column := range in.Columns {
 		if same := sameName(in.Columns[:i], column); same != nil {
 			same.Column = column.Name
@@ -34,6 +37,25 @@ func (Engine) Check(ctx context.Context, in compute.Input) ([]*compute.Error, er
 		}
 	}
 	return c.wrong, nil
+}
+
+// zone checks the option time_zone.
+func (c *inputCheck) zone(ctx context.Context) error {
+	zone := c.in.Options["time_zone"]
+	if zone == "" || c.in.Format == "parquet" {
+		return nil
+	}
+	s, err := c.session(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.checkZone(ctx, zone)
+	var wrong *compute.Error
+	if errors.As(err, &wrong) && wrong.Kind == compute.BadOption {
+		c.add(wrong)
+		return nil
+	}
+	return err
 }
 
 // inputCheck is one Engine.Check.

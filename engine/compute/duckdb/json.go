@@ -19,7 +19,10 @@ type jsonOptions struct {
 	maxObject       int    // bytes
 	dateFormat      string // as of csv
 	timestampFormat string
+	timeZone        string
+	skipEmpty       bool // as of csv
 	partitions      bool
+	textCoding
 }
 
 func readJSONOptions(given map[string]string) (jsonOptions, []*compute.Error) {
@@ -30,7 +33,10 @@ func readJSONOptions(given map[string]string) (jsonOptions, []*compute.Error) {
 		maxObject:       o.integer("max_object_size", 16<<20, 16<<20, maxLineSize),
 		dateFormat:      o.text("date_format", ""),
 		timestampFormat: o.text("timestamp_format", ""),
+		timeZone:        o.text("time_zone", ""),
+		skipEmpty:       o.choice("empty_files", "error", "skip") == "skip",
 		partitions:      o.boolean("partitions", false),
+		textCoding:      o.textCoding(),
 	}
 	if j.layout != "auto" && j.layout != "lines" && j.layout != "array" {
 		o.bad("layout", "lines, array or auto")
@@ -61,6 +67,9 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 	if err != nil {
 		return nil, "", err
 	}
+	if err := s.checkZone(ctx, o.timeZone); err != nil {
+		return nil, "", err
+	}
 	j := &jsonInput{options: o, columns: in.Columns}
 	if o.partitions {
 		if j.columns, j.paths, err = splitColumns(in.Columns, f); err != nil {
@@ -68,7 +77,10 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 		}
 	}
 	for _, file := range f.files {
-		if err := intact(ctx, file.Path); err != nil {
+		if file.Size == 0 && o.skipEmpty {
+			continue
+		}
+		if err := o.whole(ctx, file); err != nil {
 			return nil, "", err
 		}
 		array, err := o.isArray(file.Path)
@@ -82,7 +94,7 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 		}
 	}
 	if len(in.Columns) == 0 {
-		if j.columns, err = j.infer(ctx); err != nil {
+		if j.columns, err = j.infer(ctx, f.files[0].Path); err != nil {
 			return nil, "", err
 		}
 	}
@@ -105,7 +117,7 @@ func (o jsonOptions) isArray(name string) (bool, error) {
 	if o.layout != "auto" {
 		return o.layout == "array", nil
 	}
-	text, err := openText(name)
+	text, err := o.open(name)
 	if err != nil {
 		return false, unreadable(name, err)
 	}
@@ -139,8 +151,8 @@ func (j *jsonInput) objects(files []compute.File, array bool) string {
 	if array {
 		layout = "array"
 	}
-	return fmt.Sprintf("(SELECT * REPLACE (%s AS json) FROM read_json_objects(%s, format = '%s', maximum_object_size = %d, hive_partitioning = false%s))",
-		exactNumbers("CAST(json AS VARCHAR)"), fileList(files), layout, j.options.maxObject, j.paths.option())
+	return fmt.Sprintf("(SELECT * REPLACE (%s AS json) FROM read_json_objects(%s, format = '%s', maximum_object_size = %d, hive_partitioning = false%s%s))",
+		exactNumbers("CAST(json AS VARCHAR)"), fileList(files), layout, j.options.maxObject, j.options.option(), j.paths.option())
 }
 
 // query is the SQL of the whole relation.
@@ -164,6 +176,9 @@ func (j *jsonInput) query(ctx context.Context, s *session, declared []compute.Co
 	parts := []string{}
 	for _, g := range j.groups() {
 		parts = append(parts, "SELECT "+j.paths.selectItems(declared, j.columns, items)+" FROM "+j.texts(j.objects(g.files, g.array)))
+	}
+	if len(parts) == 0 {
+		return noRows(declared), nil
 	}
 	return strings.Join(parts, " UNION ALL "), nil
 }
@@ -222,5 +237,5 @@ func (j *jsonInput) fits(ctx context.Context, s *session) ([]*fit, error) {
 }
 
 func (o jsonOptions) fit(column, typ string) (fit, error) {
-	return fitFor(column, typ, csvOptions{decimal: ".", dateFormat: o.dateFormat, timestampFormat: o.timestampFormat})
+	return fitFor(column, typ, csvOptions{decimal: ".", dateFormat: o.dateFormat, timestampFormat: o.timestampFormat, timeZone: o.timeZone})
 }

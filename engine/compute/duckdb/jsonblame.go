@@ -64,7 +64,7 @@ func (s *session) findBad(ctx context.Context, j *jsonInput, bad badTexts, at st
 		return err
 	}
 	bad[at] = map[string]bool{}
-	q := fmt.Sprintf("SELECT DISTINCT t FROM (SELECT %s AS t FROM (%s)) WHERE %s LIMIT %d", plainText("v", "NULL"), values, f.misfits(), rejectsLimit)
+	q := fmt.Sprintf("SELECT DISTINCT t FROM (SELECT %s AS t FROM (%s)) WHERE %s LIMIT %d", plainText("v", "NULL"), values, f.misfits(), misfitsLimit)
 	return s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
 		var text string
 		err := rows.Scan(&text)

@@ -44,7 +44,7 @@ var timeShapes = [...]struct {
 
 // infer finds the columns of an input without a declaration: every key of every object, in the order in which they first
 // appear, with the strictest type that holds all its values without loss. Values of different kinds are an error.
-func (j *jsonInput) infer(ctx context.Context) ([]compute.Column, error) {
+func (j *jsonInput) infer(ctx context.Context, path string) ([]compute.Column, error) {
 	root := &shape{}
 	for _, g := range j.groups() {
 		for _, f := range g.files {
@@ -55,7 +55,7 @@ func (j *jsonInput) infer(ctx context.Context) ([]compute.Column, error) {
 		}
 	}
 	if len(root.fields) == 0 {
-		return nil, &compute.Error{Kind: compute.InputInvalid, File: j.groups()[0].files[0].Path, Message: "it holds no object with a key, so there is nothing to find columns by", Hint: "declare the columns"}
+		return nil, &compute.Error{Kind: compute.InputInvalid, File: path, Message: "it holds no object with a key, so there is nothing to find columns by", Hint: "declare the columns"}
 	}
 	columns := make([]compute.Column, len(root.fields))
 	lower := map[string]string{}
@@ -82,7 +82,7 @@ func fileOf(at string) string {
 
 // each goes through the objects of a file. What is wrong with it comes as a *compute.Error.
 func (j *jsonInput) each(ctx context.Context, f compute.File, array bool, visit func(*jsonScan) error) error {
-	text, err := openText(f.Path)
+	text, err := j.options.open(f.Path)
 	if err != nil {
 		return unreadable(f.Path, err)
 	}
