@@ -180,11 +180,14 @@ func (c *csvInput) broken(ctx context.Context, g csvGroup, f compute.File) error
 // shorten quotes a text for a message, cut to a length that can be read.
 func shorten(text string) string {
 	const most = 80
-	runes := []rune(strings.Trim(text, "\r\n"))
-	if len(runes) > most {
-		return fmt.Sprintf("%q…", string(runes[:most]))
+	text = strings.Trim(text, "\r\n")
+	n := 0
+	for i := range text {
+		if n++; n > most {
+			return fmt.Sprintf("%q…", text[:i])
+		}
 	}
-	return fmt.Sprintf("%q", string(runes))
+	return fmt.Sprintf("%q", text)
 }
 
 // misfit finds the first value of a file that does not fit its column's type.

@@ -32,6 +32,7 @@ type csvOptions struct {
 	skip                        int    // lines before the header
 	comment                     string // begins lines that are none of the data; empty: nothing does
 	ragged                      string // what a line of too few or too many fields is: "error", "pad" or "reject"
+	raggedEnds                  bool   // "error" was written: it ends the reading even where there are rejects
 	maxLine                     int    // bytes
 	maxField                    int    // bytes of a text; 0: those of the line
 	skipEmpty                   bool   // a file without a byte has no rows
@@ -68,6 +69,8 @@ func readCSVOptions(given map[string]string) (csvOptions, []*compute.Error) {
 		partitions:      o.boolean("partitions", false),
 		textCoding:      o.textCoding(),
 	}
+	_, c.raggedEnds = given["ragged"]
+	c.raggedEnds = c.raggedEnds && c.ragged == "error"
 	if len(c.delimiter) == 0 || len(c.delimiter) > 4 || strings.ContainsAny(c.delimiter, "\r\n") {
 		o.bad("delimiter", "one to four bytes without a line end")
 	}
@@ -98,6 +101,14 @@ func readCSVOptions(given map[string]string) (csvOptions, []*compute.Error) {
 	return c, o.wrong()
 }
 
+// unheard refuses what asks for rejects where there are none.
+func (o csvOptions) unheard(in compute.Input) []*compute.Error {
+	if o.ragged != "reject" || in.Rejects != nil {
+		return nil
+	}
+	return []*compute.Error{{Kind: compute.BadOption, Option: "ragged", Message: "option ragged: reject sends lines to the rejects of the input, and it has none", Hint: "give the input rejects: NAME, and have an output write them"}}
+}
+
 // csvInput is what blame needs to find a bad line again.
 type csvInput struct {
 	options csvOptions
@@ -115,9 +126,9 @@ type csvGroup struct {
 	table  string // the table that its records were read into; empty: DuckDB reads the files
 }
 
-func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string, error) {
+func (s *session) openCSV(ctx context.Context, in compute.Input, r *rejects) (*input, string, error) {
 	o, wrong := readCSVOptions(in.Options)
-	if len(wrong) > 0 {
+	if wrong = append(wrong, o.unheard(in)...); len(wrong) > 0 {
 		return nil, "", wrong[0]
 	}
 	f, err := filesOf(in)
@@ -141,7 +152,7 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 		return nil, "", err
 	}
 	if o.careful() {
-		if err := c.load(ctx, s, in.Name, nil); err != nil {
+		if err := c.load(ctx, s, in.Name, r); err != nil {
 			return nil, "", err
 		}
 	}
@@ -150,7 +161,7 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 			return nil, "", err
 		}
 	}
-	query, err := c.query(ctx, s, in.Columns)
+	query, err := c.query(ctx, s, in.Columns, false)
 	return opened, query, err
 }
 
@@ -357,8 +368,8 @@ func (c *csvInput) fits(ctx context.Context, s *session, g csvGroup) ([]fit, err
 	return fits, nil
 }
 
-// query is the SQL of the whole relation.
-func (c *csvInput) query(ctx context.Context, s *session, declared []compute.Column) (string, error) {
+// query is the SQL of the whole relation, or of its rows of which all values fit.
+func (c *csvInput) query(ctx context.Context, s *session, declared []compute.Column, fitting bool) (string, error) {
 	parts := make([]string, len(c.groups))
 	for i, g := range c.groups {
 		fits, err := c.fits(ctx, s, g)
@@ -370,9 +381,20 @@ func (c *csvInput) query(ctx context.Context, s *session, declared []compute.Col
 			items[j] = f.convert() + " AS " + quote(c.columns[j].Name)
 		}
 		parts[i] = "SELECT " + c.paths.selectItems(declared, c.columns, items) + " FROM " + c.read(g, g.files, c.paths.option())
+		if fitting {
+			parts[i] += " WHERE NOT (" + anyMisfit(fits) + ")"
+		}
 	}
 	if len(parts) == 0 {
 		return noRows(declared), nil
 	}
 	return strings.Join(parts, " UNION ALL "), nil
+}
+
+func anyMisfit(fits []fit) string {
+	wrong := make([]string, len(fits))
+	for i, f := range fits {
+		wrong[i] = f.misfits()
+	}
+	return strings.Join(wrong, " OR ")
 }

@@ -24,8 +24,8 @@ const (
 	recordSize   = "\x01size"   // its bytes
 )
 
-// load reads the files of all groups into tables. Records that are no csv go to refused; if that is nil, the first is the error.
-func (c *csvInput) load(ctx context.Context, s *session, name string, refused func(f compute.File, rec *csvRecord) error) error {
+// load reads the files of all groups into tables. Records that are no csv are given to r; if that is nil, the first is the error.
+func (c *csvInput) load(ctx context.Context, s *session, name string, r *rejects) error {
 	for i := range c.groups {
 		g := &c.groups[i]
 		table := fmt.Sprintf("\x01texts of %s %d", name, i)
@@ -36,9 +36,13 @@ func (c *csvInput) load(ctx context.Context, s *session, name string, refused fu
 		if err := s.exec(ctx, "CREATE TABLE "+quote(table)+" ("+strings.Join(columns, ", ")+")"); err != nil {
 			return s.fail(ctx, err, "reading "+name+" failed")
 		}
-		err := s.append(ctx, table, func(a *driverduckdb.Appender) error {
+		tables := []string{table}
+		if r != nil {
+			tables = append(tables, r.table)
+		}
+		err := s.fill(ctx, tables, func(into []*driverduckdb.Appender) error {
 			for n, f := range g.files {
-				if err := c.loadFile(ctx, a, *g, n, f, refused); err != nil {
+				if err := c.loadFile(ctx, into, *g, n, f, r); err != nil {
 					return err
 				}
 			}
@@ -52,16 +56,25 @@ func (c *csvInput) load(ctx context.Context, s *session, name string, refused fu
 	return nil
 }
 
-// append fills a table. The error of fill is given as it is.
-func (s *session) append(ctx context.Context, table string, fill func(*driverduckdb.Appender) error) error {
+// fill appends to tables. The error of fill is given as it is.
+func (s *session) fill(ctx context.Context, tables []string, fill func([]*driverduckdb.Appender) error) error {
 	var filling error
-	err := s.conn.Raw(func(conn any) error {
-		a, err := driverduckdb.NewAppenderFromConn(conn.(driver.Conn), "", table)
-		if err != nil {
-			return err
+	err := s.conn.Raw(func(conn any) (err error) {
+		var into []*driverduckdb.Appender
+		for _, table := range tables {
+			var a *driverduckdb.Appender
+			if a, err = driverduckdb.NewAppenderFromConn(conn.(driver.Conn), "", table); err != nil {
+				break
+			}
+			into = append(into, a)
 		}
-		filling = fill(a)
-		return a.Close()
+		if err == nil {
+			filling = fill(into)
+		}
+		for _, a := range into {
+			err = errors.Join(err, a.Close())
+		}
+		return err
 	})
 	switch {
 	case filling != nil:
@@ -72,12 +85,16 @@ func (s *session) append(ctx context.Context, table string, fill func(*driverduc
 	return nil
 }
 
-func (c *csvInput) loadFile(ctx context.Context, a *driverduckdb.Appender, g csvGroup, n int, f compute.File, refused func(compute.File, *csvRecord) error) error {
+func (c *csvInput) loadFile(ctx context.Context, into []*driverduckdb.Appender, g csvGroup, n int, f compute.File, r *rejects) error {
 	row := make([]driver.Value, 4+g.width)
 	return c.scan(ctx, g, f, func(rec *csvRecord) error {
-		if rec.wrong != nil && refused != nil {
-			return refused(f, rec)
-		} else if rec.wrong != nil {
+		if r != nil {
+			r.read++
+		}
+		switch {
+		case rec.wrong != nil && r != nil && !(rec.wrong.ragged && c.options.raggedEnds):
+			return r.add(into[1], rec.offset, c.faultErr(g, f, rec), rec.raw)
+		case rec.wrong != nil:
 			return c.faultErr(g, f, rec)
 		}
 		row[0], row[1], row[2], row[3] = int32(n), rec.line, rec.offset, int64(len(rec.raw))
@@ -87,7 +104,7 @@ func (c *csvInput) loadFile(ctx context.Context, a *driverduckdb.Appender, g csv
 				row[4+i] = string(rec.fields[i].text)
 			}
 		}
-		return a.AppendRow(row...)
+		return into[0].AppendRow(row...)
 	})
 }
 

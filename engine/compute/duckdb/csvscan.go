@@ -51,6 +51,7 @@ type csvField struct {
 type csvFault struct {
 	field         int // index; -1: the record as a whole
 	message, hint string
+	ragged        bool // it has too few or too many fields
 }
 
 func newCSVScanner(r io.Reader, o csvOptions, width int) *csvScanner {
@@ -406,10 +407,10 @@ func (sc *csvScanner) judge() {
 		rec.wrong = sc.longLine()
 	case sc.width == 0, n == sc.width:
 	case n < sc.width && sc.options.ragged != "pad":
-		rec.wrong = &csvFault{field: -1, message: fmt.Sprintf("the line has %d of %d fields: %s", n, sc.width, shorten(string(rec.raw)))}
+		rec.wrong = &csvFault{field: -1, ragged: true, message: fmt.Sprintf("the line has %d of %d fields: %s", n, sc.width, shorten(string(rec.raw)))}
 		rec.wrong.hint = "correct the file, or set the option ragged to pad, which takes the missing fields for NULL"
 	case n > sc.width:
-		rec.wrong = &csvFault{field: -1, message: fmt.Sprintf("the line has %d fields, more than %d fields: %s", n, sc.width, shorten(string(rec.raw))), hint: "quote fields that hold the delimiter"}
+		rec.wrong = &csvFault{field: -1, ragged: true, message: fmt.Sprintf("the line has %d fields, more than %d fields: %s", n, sc.width, shorten(string(rec.raw))), hint: "quote fields that hold the delimiter"}
 	}
 }
 

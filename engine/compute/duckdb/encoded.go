@@ -27,7 +27,7 @@ func encodedOptions(format string, given map[string]string) map[string]string {
 
 // openEncoded opens what Encode wrote. Columns of a type that the format has no own reading of are read as what Encode
 // made of them, and get their type back.
-func openEncoded(ctx context.Context, in compute.Input, open func(context.Context, compute.Input) (*input, string, error)) (*input, string, error) {
+func openEncoded(ctx context.Context, in compute.Input, open opener) (*input, string, error) {
 	in.Options = encodedOptions(in.Format, in.Options)
 	items := make([]string, len(in.Columns))
 	wanted := in.Columns
@@ -41,7 +41,7 @@ func openEncoded(ctx context.Context, in compute.Input, open func(context.Contex
 			items[i] = "CAST(" + quote(c.Name) + " AS " + c.Type + ") AS " + quote(c.Name)
 		}
 	}
-	opened, query, err := open(ctx, in)
+	opened, query, err := open(ctx, in, nil)
 	if err == nil && again {
 		query = "SELECT " + strings.Join(items, ", ") + " FROM (" + query + ")"
 	}

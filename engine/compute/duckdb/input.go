@@ -18,6 +18,7 @@ type input struct {
 	csv     *csvInput     // nil if not csv
 	json    *jsonInput    // nil if not json
 	parquet *parquetInput // nil if not parquet
+	rejects *rejects      // nil: a row that cannot be read is an error
 }
 
 // Files lists the files of an input.
@@ -41,8 +42,15 @@ func (s *session) Input(ctx context.Context, in compute.Input) (compute.Relation
 		return "", nil, err
 	}
 	s.add(rel)
+	if r := rel.input.rejects; r != nil {
+		s.add(&relation{name: in.Rejects.Relation, kept: true})
+	}
 	return compute.Relation(rel.name), slices.Clone(rel.input.files), nil
 }
+
+// opener opens files of one format, and gives the SQL of their rows. What it reads itself at once and is not as declared goes to
+// the rejects, if there are any.
+type opener func(context.Context, compute.Input, *rejects) (*input, string, error)
 
 func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, error) {
 	if err := s.checkName(in.Name); err != nil {
@@ -61,7 +69,7 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 		}
 		in.Columns[i].Type = typ
 	}
-	var open func(context.Context, compute.Input) (*input, string, error)
+	var open opener
 	switch in.Format {
 	case "csv":
 		open = s.openCSV
@@ -79,8 +87,10 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 	case in.Files != nil && len(in.Files) == 0:
 	case in.Encoded:
 		opened, query, err = openEncoded(ctx, in, open)
+	case in.Rejects != nil:
+		return s.openRejecting(ctx, in, open)
 	default:
-		opened, query, err = open(ctx, in)
+		opened, query, err = open(ctx, in, nil)
 	}
 	if err != nil {
 		return nil, err

@@ -20,6 +20,11 @@ func (Engine) Check(ctx context.Context, in compute.Input) ([]*compute.Error, er
 	if err := c.zone(ctx); err != nil {
 		return nil, err
 	}
+	if in.Rejects != nil {
+		if wrong := uselessRejects(in); wrong != nil {
+			c.add(wrong)
+		}
+	}
 	for i, column := range in.Columns {
 		if same := sameName(in.Columns[:i], column); same != nil {
 			same.Column = column.Name
@@ -83,7 +88,7 @@ func (c *inputCheck) options() (fits func(ctx context.Context, column compute.Co
 	switch c.in.Format {
 	case "csv":
 		o, wrong := readCSVOptions(c.in.Options)
-		c.add(wrong...)
+		c.add(append(wrong, o.unheard(c.in)...)...)
 		return func(_ context.Context, column compute.Column) error {
 			_, err := fitFor("c", column.Type, o)
 			return err

@@ -28,7 +28,7 @@ func readParquetOptions(given map[string]string) (partitions bool, wrong []*comp
 	return partitions, o.wrong()
 }
 
-func (s *session) openParquet(ctx context.Context, in compute.Input) (*input, string, error) {
+func (s *session) openParquet(ctx context.Context, in compute.Input, _ *rejects) (*input, string, error) {
 	partitions, wrong := readParquetOptions(in.Options)
 	if len(wrong) > 0 {
 		return nil, "", wrong[0]
