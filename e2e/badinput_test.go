@@ -104,7 +104,7 @@ func TestBadInput(t *testing.T) {
 		{name: "header that is another", files: map[string]string{"in.csv": "id,text,amount\n1,a,1.00\n"}, exit: 4, at: "in.csv:1", data: true,
 			says: []string{"it has no column txt", `"text"`}},
 		{name: "header in UTF-16", files: map[string]string{"in.csv": "\xff\xfei\x00d\x00\n\x00"}, exit: 4, at: "in.csv", data: true,
-			says: []string{"it is UTF-16", "convert the file to UTF-8"}},
+			says: []string{"it is UTF-16", "encoding to utf-16"}},
 		{name: "header that a terminal would obey", files: map[string]string{"in.csv": "id,\x1b[2Jtxt,\xfe,amount\n"}, exit: 4, at: "in.csv:1", data: true,
 			says: []string{"(the file has: id,  [2Jtxt, \uFFFD, amount)"}},
 		{name: "SQL that is wrong", replace: []string{"SELECT * FROM raw", "SELEC * FROM raw"}, exit: 2, at: "pipeline.yaml:10:15",

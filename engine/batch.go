@@ -25,6 +25,7 @@ type batch struct {
 	writers  map[string]*writer.Session       // by output
 	inputs   json.RawMessage                  // what was read, by input
 	pinned   map[string][]compute.File        // the files of it, by input
+	counted  map[string]int64                 // rows of relations that were counted when they were read
 	staged   map[string]ledger.Result         // by output
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made

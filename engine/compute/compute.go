@@ -196,14 +196,14 @@ type Kind int
 
 // The kinds of Error.
 const (
-	Failed        Kind = iota // running failed
-	InputMissing              // no such file, or a glob without a match
-	InputInvalid              // a file or a value in it is not what was declared
-	QueryInvalid              // a SQL step cannot be used
-	OutputInvalid             // a relation cannot be written as asked: its columns, types or values forbid it
-	BadOption                 // an option or a type is not known
-	OutputFailed              // writing files failed
-	TooManyRejects            // more rows of an input than its Rejects allow
+	Failed         Kind = iota // running failed
+	InputMissing               // no such file, or a glob without a match
+	InputInvalid               // a file or a value in it is not what was declared
+	QueryInvalid               // a SQL step cannot be used
+	OutputInvalid              // a relation cannot be written as asked: its columns, types or values forbid it
+	BadOption                  // an option or a type is not known
+	OutputFailed               // writing files failed
+	TooManyRejects             // more rows of an input than its Rejects allow
 )
 
 // Error is what every method of a Session returns when it fails, except for a cancelled context,

@@ -92,11 +92,12 @@ func (l *loader) task(name string, s section) Task {
 	s.each("inputs", func(name string, in section) { t.Inputs = append(t.Inputs, l.input(name, in)) })
 	s.each("transform", func(name string, in section) { t.Steps = append(t.Steps, l.step(name, in)) })
 	s.each("outputs", func(name string, in section) { t.Outputs = append(t.Outputs, l.output(name, in)) })
-	relations := l.relations(s, t)
+	relations := append(l.relations(s, t), l.rejects(s, t)...)
 	for i := range t.Outputs {
 		o := &t.Outputs[i]
 		l.source(s.sub("outputs").inner(o.Name), o, relations)
 	}
+	l.unwritten(s, t)
 	t.Config = canonical(t)
 	return t
 }
@@ -114,6 +115,7 @@ func (l *loader) input(name string, s section) Input {
 	in := Input{Name: name, Format: s.text("format"), Path: s.path("path"), Written: s.text("path"), Options: s.options("options"), OptionsAt: s.optionsAt("options"),
 		OnEmpty: s.text("on_empty"), Pos: s.pos, PathPos: s.where("path")}
 	l.from(&in, s)
+	in.Rejects = l.inputRejects(s)
 	columns := s.n.get("columns")
 	if columns == nil || columns.bad {
 		return in

@@ -35,6 +35,9 @@ const (
 	// What the run wrote for an input that reads it by from was committed again by another run.
 	InputSuperseded Code = "InputSuperseded"
 
+	// Exit 3: the data is not as it must be; nothing landed.
+	TooManyRejects Code = "TooManyRejects" // more rows of an input are not as declared than max_rejects allows
+
 	// Exit 4: reading, transforming or writing failed.
 	InputMissing  Code = "InputMissing"  // an input has no file, or no rows and on_empty is fail
 	InputInvalid  Code = "InputInvalid"  // a data file is not as declared
@@ -75,6 +78,8 @@ func (c Code) Exit() int {
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage
+	case TooManyRejects:
+		return ExitCheck
 	case RunLeaseLost, OutcomeUnknown:
 		return ExitLost
 	case Interrupted:

@@ -181,7 +181,7 @@ func csvHeaderMistakes(t *testing.T, f *fixture) {
 		{"pressed", gzipped(t, "id,v\n1,2\n"), "", "it is compressed by gzip", ".gz"},
 		{"zstded", zstded(t, "id,v\n1,2\n"), "id bigint; v bigint", "it is compressed by zstd", ".zst"},
 		{"workbook", "PK\x03\x04\x14\x00", "", "it is a zip archive, or a workbook", "save it as CSV"},
-		{"wide", "\xff\xfei\x00d\x00", "", "it is UTF-16", "convert the file to UTF-8"},
+		{"wide", "\xff\xfei\x00d\x00", "", "it is UTF-16", "set the option encoding to utf-16"},
 	} {
 		p := f.write(tt.name+".csv", tt.content)
 		var cols []compute.Column
