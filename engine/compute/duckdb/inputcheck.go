@@ -98,7 +98,7 @@ func (c *inputCheck) options() (fits func(ctx context.Context, column compute.Co
 		c.add(wrong...)
 		return func(ctx context.Context, column compute.Column) error { return c.fitsJSON(ctx, column, o) }, true
 	case "parquet":
-		_, wrong := readParquetOptions(c.in.Options)
+		_, _, wrong := readParquetOptions(c.in.Options)
 		c.add(wrong...)
 		return func(context.Context, compute.Column) error { return nil }, true
 	}
