@@ -107,6 +107,8 @@ func runAll(rows, pairs, files int, out, only string) error {
 				return exec.Command(abs(peer), "small", small, filepath.Join(dir, "out.parquet"), fmt.Sprint(syncs))
 			}}},
 		{name: "a refused run ÷ `ubunye version`", bar: 1.3, a: refusedRun(small), b: side{command: func(string) *exec.Cmd { return exec.Command(abs(ubunye), "version") }}},
+		{name: "a trivial run that takes over from one that was killed right before its commit ÷ the same run undisturbed", bar: 1.5,
+			a: takeoverRun(small), b: pipelineRun(small)},
 		{name: fmt.Sprintf("peak memory of all processes at %d rows ÷ at %d rows, memory limit 1 GiB", 4*rows, rows), bar: 1.2, memory: true,
 			a: limitedRun(data(4 * rows)), b: limitedRun(large)},
 		{name: fmt.Sprintf("%d small files committed and landed ÷ %d renames and two syncfs, the same names in the same folders", files, files), bar: 2,
@@ -175,6 +177,24 @@ func refusedRun(csv string) side {
 			}
 			return runCommand(ubunye, dir).Run()
 		}}
+}
+
+// takeoverRun is a run whose batch a dead run holds, with everything staged: its commit is the third generation of the document.
+func takeoverRun(csv string) side {
+	s := pipelineRun(csv)
+	s.prepare = func(dir string) error {
+		if err := writePipeline(csv)(dir); err != nil {
+			return err
+		}
+		cmd := runCommand(fault, dir)
+		cmd.Env = append(os.Environ(), "UBUNYE_FAULT=kill:~00000003.json")
+		said, err := cmd.CombinedOutput()
+		if staged, _ := filepath.Glob(filepath.Join(dir, ".ubunye", "staging", "*", "*", "*", "*.staged")); len(staged) == 0 {
+			return fmt.Errorf("the run that was to be killed left nothing staged: %w: %s", err, said)
+		}
+		return nil
+	}
+	return s
 }
 
 // countSyncs counts the fsyncs of a trivial run.

@@ -259,8 +259,9 @@ func TestBackfillIsKilledInTheMiddle(t *testing.T) {
 	}
 }
 
-// A date that another run holds is refused, and does not keep the others from landing if so told.
-func TestBackfillMeetsALiveRun(t *testing.T) {
+// C033: a date that another run holds is refused, and does not keep the others from landing if so told. Two backfills of
+// ranges that overlap, at once: each date is landed by one of them.
+func TestC033ABackfillMeetsALiveRun(t *testing.T) {
 	t.Parallel()
 	p := newDays(t, "2026-01-01", "2026-01-02", "2026-01-03")
 	q := p.start([]string{frozenStaging}, dayArgs("2026-01-02")...)
@@ -275,6 +276,36 @@ func TestBackfillMeetsALiveRun(t *testing.T) {
 	q.signal(cont)
 	q.wait().must(t, 0)
 	same(t, "rows at the end", p.rows("lake/orders"), p.salesRows("2026-01-01", "2026-01-02", "2026-01-03"))
+
+	days := []string{"2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04", "2026-01-05", "2026-01-06", "2026-01-07"}
+	for range 3 {
+		p := newDays(t, days...)
+		both := [2]*process{
+			p.start(nil, backfillArgs(days[0], days[4], "--parallel", "2", "--keep-going", "--json")...),
+			p.start(nil, backfillArgs(days[2], days[6], "--parallel", "2", "--keep-going", "--json")...),
+		}
+		landed := map[string]int{}
+		for _, q := range both {
+			r := q.wait()
+			if r.exit != 0 && r.exit != 1 {
+				t.Fatalf("exit %d: %s", r.exit, r.stderr)
+			}
+			for _, d := range summaryOf(t, r).Dates {
+				switch {
+				case d.Outcome == "landed":
+					landed[d.Date]++
+				case d.Outcome == "refused" && d.Reason != "RunLeaseHeld" && d.Reason != "BatchFinished", d.Outcome == "failed":
+					t.Errorf("%s: %s, %s", d.Date, d.Outcome, d.Reason)
+				}
+			}
+		}
+		for _, day := range days {
+			if landed[day] != 1 {
+				t.Errorf("%s was landed %d times", day, landed[day])
+			}
+		}
+		same(t, "rows of two backfills", p.rows("lake/orders"), p.salesRows(days...))
+	}
 }
 
 // SIGTERM and SIGINT reach every run, also when only the backfill gets it; each drops what it staged and gives its

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// R20, R21, R43: a run killed at any of its changes leaves nothing uncommitted to be seen, and no committed batch
+// C001, R20, R21, R43: a run killed at any of its changes leaves nothing uncommitted to be seen, and no committed batch
 // incomplete once the next start of the pipeline, of whatever batch, has finished its landing. The next start of
 // the batch itself takes over from the dead, and the batch is there once.
-func TestKilledAtEveryOperation(t *testing.T) {
+func TestC001R20R21R43KilledAtEveryOperation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
@@ -189,9 +189,9 @@ func (p *project) filesOf(day string) []string {
 	return names
 }
 
-// A full disk or a lost answer at any change: the run says what became of the batch by its exit code, and the
+// C001, R63: a full disk or a lost answer at any change: the run says what became of the batch by its exit code, and the
 // next run of the batch lands it once.
-func TestADiskThatFailsAtEveryOperation(t *testing.T) {
+func TestC001R63ADiskThatFailsAtEveryOperation(t *testing.T) {
 	t.Parallel()
 	ops := newSales(t).trace(nil, dayArgs("2026-01-01")...)
 	for _, kind := range []string{"enospc", "lost"} {

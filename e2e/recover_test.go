@@ -231,7 +231,7 @@ func pasted(t *testing.T, text, flag string) string {
 
 // R23, R32, R51: a file that can never land refuses its batch and no other. Status says why, and the command that it
 // names gives it up, with its name.
-func TestR32ForgetGivesUpWhatCannotLand(t *testing.T) {
+func TestR23R32ForgetGivesUpWhatCannotLand(t *testing.T) {
 	t.Parallel()
 	p := newSales(t)
 	ops := newSales(t).trace(nil, dayArgs("2026-01-01")...)

@@ -2,6 +2,7 @@
 one process:
 
     {"kind": "parquet", "path": FOLDER}                     a folder of Parquet files, with pyarrow
+    {"kind": "parquet", "path": FOLDER, "columns": [...]}   some columns of it
     {"kind": "csv" or "json", "path": FOLDER}               a folder of such files, with Python's own modules
     {"kind": …, "path": FOLDER, "types": {COLUMN: TYPE}}    the same with pyarrow's, given the types
     {"kind": "csv", "path": FILE, "where": {COLUMN: TEXT}}  one file
@@ -29,12 +30,12 @@ def text(value):
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
-def parquet_rows(folder):
+def parquet_rows(folder, columns=None):
     if not os.path.isdir(folder):
         return []
     # As readers do: hidden names and names with "_" in front are no data; all other files must be Parquet.
     data = ds.dataset(folder, format="parquet", partitioning="hive")
-    return [{k: text(v) for k, v in row.items()} for row in data.to_table().to_pylist()]
+    return [{k: text(v) for k, v in row.items()} for row in data.to_table(columns=columns).to_pylist()]
 
 
 def data_files(folder):
@@ -95,7 +96,7 @@ def csv_rows(path, where):
 def answer(request):
     kind, path = request["kind"], request["path"]
     if kind == "parquet":
-        rows = parquet_rows(path)
+        rows = parquet_rows(path, request.get("columns"))
     elif os.path.isfile(path):
         rows = csv_rows(path, request.get("where") or {})
     else:

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// A run that is told to stop at any of its changes ends in one of two ways: nothing of the batch is there and
+// C064: a run that is told to stop at any of its changes ends in one of two ways: nothing of the batch is there and
 // nobody holds it, or it is committed, has landed whole, and the run says that all is well.
-func TestToldToStopAtEveryOperation(t *testing.T) {
+func TestC064ToldToStopAtEveryOperation(t *testing.T) {
 	t.Parallel()
 	ops := newSales(t).trace(nil, dayArgs("2026-01-01")...)
 	dropped, landed := 0, 0

@@ -14,9 +14,9 @@ import (
 // shortLedger is a ledger whose runs are taken for dead soon.
 const shortLedger = "ledger: {heartbeat: 1s, timeout: 6s}\n"
 
-// R27: a run is stopped, another takes over because its heartbeat is too old and does not change, and runs wholly;
+// C034, R27: a run is stopped, another takes over because its heartbeat is too old and does not change, and runs wholly;
 // then the first goes on. It makes nothing visible, ends with 5, and its record says interrupted.
-func TestR27StoppedTakenOverAndWoken(t *testing.T) {
+func TestC034R27StoppedTakenOverAndWoken(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"append", "overwrite"} {
 		t.Run(mode, func(t *testing.T) {

@@ -48,7 +48,7 @@ func (r *run) explainRefusal(err error, _ string) *problem.Problem {
 func (r *run) explainHeld(e *ledger.HeldError) *problem.Problem {
 	who := fmt.Sprintf("run %s (host %s, process %d, since %s)", e.Holder.Run, e.Holder.Host, e.Holder.PID, when(e.Holder.Since))
 	p := &problem.Problem{Code: problem.RunLeaseHeld, Task: e.Batch.Task, Data: untouched}
-	p.Message = fmt.Sprintf("refused: batch %s is held by %s, %s", ledgerBatchText(e.Batch), who, lastSign(e.Age))
+	p.Message = fmt.Sprintf("refused: batch %s is held by %s, %s; after %s without one it is taken for dead", ledgerBatchText(e.Batch), who, lastSign(e.Age), r.config.Ledger.Timeout)
 	p.Hint = r.waitHint(e.Holder.Run, e.Age) + fmt.Sprintf(" ; do not delete its document %s: the batch could then land twice", e.Document)
 	return p
 }

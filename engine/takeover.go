@@ -19,6 +19,9 @@ func (r *run) waiting(err error) {
 		message = watching(held.Holder.Run, held.Holder.Host, held.Holder.PID, held.Age, held.Looks)
 	case errors.As(err, &target) && target.Looks > 0:
 		message = watching(target.Other.Run, target.Other.Host, target.Other.PID, target.Age, target.Looks)
+	case errors.As(err, &held) && held.Yields:
+		message = fmt.Sprintf("waiting for batch %s of task %s: run %s (host %s, process %d) began after this one, writes to the same place and gives it back", ledgerBatchText(held.Batch), held.Batch.Task,
+			held.Holder.Run, held.Holder.Host, held.Holder.PID)
 	case errors.As(err, &held):
 		message = fmt.Sprintf("waiting up to %s for batch %s of task %s, held by run %s (host %s, process %d)", r.options.Wait, ledgerBatchText(held.Batch), held.Batch.Task,
 			held.Holder.Run, held.Holder.Host, held.Holder.PID)

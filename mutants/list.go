@@ -31,7 +31,23 @@ var mutants = []mutant{
 		"case newest > 0 || listed.had || f.newestSeen(name) > 0:", "case newest > 0:",
 		"TestAFolderThatHadOneIsNeverAbsent", ""},
 
+	{"a-refused-rename-is-not-tried-again", "C066", "engine/store/fsops/patience.go",
+		"if !refusedForNow(err) {", "if true {",
+		"TestC066_ARenameThatIsRefusedForAMoment", ""},
+	{"patience-has-no-end", "C066", "engine/store/fsops/patience.go",
+		"if f.waited.Add(int64(pause)) > int64(patience) {", "if f.waited.Add(int64(pause)) > 100*int64(patience) {",
+		"TestC066_ARenameThatIsRefusedForAMoment", ""},
+	{"written-over-where-a-rename-fails", "C107", "engine/store/fsops/file.go",
+		"\tif err := f.Rename(tmp, path); err != nil {\n", "\tif err := f.Rename(tmp, path); err != nil {\n\t\tos.WriteFile(path, data, perm)\n",
+		"TestC107_ReplaceFailsWhole", ""},
+
 	// holding a batch
+	{"a-deleted-document-is-made-again", "C027", "engine/ledger/commit.go",
+		"if is, err := there(s.version.Path); is || err != nil {", "if true {",
+		"TestC027_ADeletedDocumentIsNotMadeAgain", ""},
+	{"age-by-the-own-clock", "C024", "engine/ledger/run.go",
+		"return beat.Add(r.heart.sinceLast())", "_ = beat\n\treturn r.ledger.cfg.Now()",
+		"TestC024_ClocksThatAreWrong", ""},
 	{"the-start-time-of-a-pid-is-ignored", "R08", "engine/ledger/identity.go",
 		"(!p.running || p.started != other.Started)", "!p.running",
 		"TestR09_JudgingReadsAndNeverSignals", ""},

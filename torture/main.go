@@ -124,8 +124,14 @@ type torture struct {
 	work     string
 	models   map[target]*model
 	recovers bool
-	mu       sync.Mutex // of results and what is printed
+
+	mu            sync.Mutex // of results, of what is printed, and of these
+	total, played int
+	told          time.Time // when it was last told how many
 }
+
+// howFar is how often it is told how many scenarios have been played.
+const howFar = time.Minute
 
 // scenarios are those that the flags ask for.
 func (t *torture) scenarios() ([]scenario, error) {
@@ -184,6 +190,7 @@ func (t *torture) worker(name string) (*worker, error) {
 
 // all plays the scenarios: first those that wait for a timeout, more at a time, then the others.
 func (t *torture) all(all []scenario) ([]result, error) {
+	t.total, t.told = len(all), time.Now()
 	isStop := func(s scenario) bool { return s.fault == stop }
 	waits := slices.DeleteFunc(slices.Clone(all), func(s scenario) bool { return !isStop(s) })
 	results, err := t.some(waits, min(4*t.workers, len(waits)))
@@ -246,6 +253,10 @@ func (t *torture) toil(name string, next <-chan scenario, done func(result)) err
 		}
 		t.mu.Lock()
 		done(r)
+		if t.played++; time.Since(t.told) > howFar {
+			t.told = time.Now()
+			fmt.Fprintf(t.out, "%d of %d scenarios played\n", t.played, t.total)
+		}
 		if !r.clean() {
 			fmt.Fprintf(t.out, "WRONG %s: %s\n  %s\n", s, r.verdict, t.replay(s))
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,7 +127,8 @@ func (r *Run) giveBack(ctx context.Context, leases []*Lease) {
 
 // Refusal tells why a request would certainly be refused now; nil if it would not, or if only Acquire can
 // tell. It only reads, so that a start that is refused costs nothing and changes nothing. For that the
-// heartbeat of a holder must be fresh by this machine's clock: an older one is judged by the store's.
+// heartbeat of a holder must be fresh by this machine's clock: an older one is judged by the store's. And the
+// holder must be past asking: else it may step back, see wait.go.
 func (l *Ledger) Refusal(ctx context.Context, req Request) error {
 	d, v, err := l.load(ctx, req.Batch)
 	if err != nil {
@@ -134,10 +136,16 @@ func (l *Ledger) Refusal(ctx context.Context, req Request) error {
 	}
 	err = l.refusal(d, l.judgeHolder(d, v, l.cfg.Now()), v, req)
 	var held *HeldError
-	if errors.As(err, &held) && !l.fresh(held.Age) {
+	if errors.As(err, &held) && (!l.fresh(held.Age) || l.asks(held.Holder.Run)) {
 		return nil
 	}
 	return err
+}
+
+// asks tells whether a run's record says that it asks yet, or is gone, so that what it was seen to hold is not its own by now.
+func (l *Ledger) asks(run string) bool {
+	r, err := l.readRecord(run)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && r.Status == Asking
 }
 
 // refusal tells why the batch cannot be taken as the document stands; nil if it can, perhaps from a dead run.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,12 +45,32 @@ func (s *Lease) Commit(ctx context.Context, c Commit) error {
 	if err := s.lookUpAll(c); err != nil { // syncing takes its time, and so does replacing
 		return err
 	}
+	if err := s.stillThere(ctx, "commit"); err != nil {
+		return err
+	}
 	present := s.claimsPresent()
 	at := s.ledger.cfg.Now().UTC().Truncate(time.Second)
 	if err := s.save(ctx, "commit", func(d *Document) { s.finish(d, c, at, present) }); err != nil {
 		return err
 	}
 	s.committed = true
+	return nil
+}
+
+// stillThere refuses a step that others will see if the document that says that the batch is this run's has been
+// deleted, by a person or a clean-up: the save would make it again. Where it is gone because others have saved since, the
+// save finds that out.
+func (s *Lease) stillThere(ctx context.Context, step string) error {
+	if is, err := there(s.version.Path); is || err != nil {
+		return nil
+	}
+	now, v, err := s.ledger.load(ctx, s.request.Batch)
+	switch {
+	case err != nil:
+		return s.unknown(step, err)
+	case !now.heldBy(s.run.ID, s.epoch):
+		return s.lost(ctx, now, v)
+	}
 	return nil
 }
 
@@ -64,14 +85,16 @@ func (s *Lease) ready(c Commit) error {
 	return nil
 }
 
-// seal looks up what is staged, makes of it what is to land, and makes that durable, once: all outputs, before any of
-// them becomes visible.
+// seal makes of what is staged what is to land, and makes that durable, once: all outputs, before any of
+// them becomes visible. What is staged is looked up before a folder is replaced; else Commit does that alone.
 func (s *Lease) seal(ctx context.Context, c Commit) error {
 	if s.sealed {
 		return nil
 	}
-	if err := s.lookUpAll(c); err != nil {
-		return err
+	if s.replacesAny() {
+		if err := s.lookUpAll(c); err != nil {
+			return err
+		}
 	}
 	var all []names
 	for _, name := range sortedKeys(s.prepared) {
@@ -85,10 +108,22 @@ func (s *Lease) seal(ctx context.Context, c Commit) error {
 		all = append(all, s.staged(s.prepared[name], claims, suffix))
 	}
 	if err := s.ledger.durable(stagedFirst, s.ledger.cfg.Fast, all...); err != nil {
+		if !s.replacesAny() {
+			err = cmp.Or(s.lookUpAll(c), err) // it may be a file that is gone
+		}
 		return err
 	}
 	s.sealed = true
 	return ctx.Err()
+}
+
+func (s *Lease) replacesAny() bool {
+	for _, p := range s.prepared {
+		if p.Class == Replaces {
+			return true
+		}
+	}
+	return false
 }
 
 // finish is the change that commits: see the table in doc.go.

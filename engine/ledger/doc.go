@@ -33,6 +33,8 @@
 //	Release   holder = nobody                                        a record, which the next start removes
 //	End       (no document) record and heartbeat removed             nothing
 //
+// A save is one link: a crash within it leaves what the row above leaves, or what its own does. A crash between two
+// saves leaves what the first one leaves, and a part of the work that the second one's row names as done by then.
 // Commit is the one point at which the batch becomes the run's. A crash before it leaves no appended file
 // visible, a crash after it nothing undone. (drain), (settle), (enter) and (mend) are parts of Acquire; all but
 // (enter) happen only if there is something to do, and Replace only if an output replaces folders.
@@ -111,7 +113,8 @@
 // A save has four outcomes. It counted. It certainly did not happen (*SaveError): the lease is as it
 // was and may be failed or released. Somebody else changed the document: if that still names this run
 // in this epoch the same change is made again, otherwise the lease is lost (*LostError). Or nobody
-// knows (*UnknownError): the run touches nothing more, and what became of the save is in the document.
+// knows (*UnknownError): the run touches nothing more, and what became of the save is in the document. A
+// document that was deleted under its holder is not made again: see Lease.stillThere.
 //
 // # The to-do list
 //
@@ -131,7 +134,7 @@
 //	tmp/                                    files that have no name of their own yet
 //
 // Three things that a killed run leaves are named by no document and are nobody's data: the probe by which
-// it tried a file system, a file in tmp/, and what was spilled beside memory. Every run that holds its batches removes them: a
+// it tried a file system, a file in tmp/, and what was spilled beside memory. Every run that holds its batches removes them, and Recover the first two: a
 // probe, whose name its record gives, when that run has certainly ended; a file in tmp/ when it is older
 // than the timeout by the disk's clock; spilled rows, whose folder names ledger and run, when the run has ended.
 // A staging folder that no document names is not among them: status names it.

@@ -31,6 +31,7 @@ type HeldError struct {
 	Gone     bool          // it has certainly ended: it will not come back
 	Dead     bool          // the next start takes the batch over
 	Looks    time.Duration // its heartbeat is too old, and must be seen unchanged for so long yet before it counts as dead
+	Yields   bool          // it has not staged anything and gives the batch back, because this run, which writes to the same place, comes first
 	Document string        // path of the document
 }
 

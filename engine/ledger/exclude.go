@@ -17,7 +17,8 @@ import (
 // they are of. Each writes its record, durably, takes its batches, and only then lists runs/: of two that
 // come at once, at least one sees the other. A record says asking until its run stages. A run that is
 // running is not waited for; of two that ask, the one with the lower id stays and looks again until the
-// other has stepped back, runs or is dead, and the higher one steps back.
+// other has stepped back, runs or is dead, and the higher one steps back. The lower one also waits for a batch
+// that the higher one took first: see wait.go.
 
 // meets tells whether two targets are one place, or one lies in the other. Target ids tell folders apart
 // that have one path on two machines; where one has none, paths must do.

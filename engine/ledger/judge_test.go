@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -167,6 +168,49 @@ func TestARecordThatSaysEnded(t *testing.T) {
 		}
 		if j := l.judge(lowest, l.cfg.Identity, l.recordPath(lowest), time.Now()); j.dead != c.dead {
 			t.Errorf("%+v: %+v", c, j)
+		}
+	}
+}
+
+// C024: clocks of machines differ by three quarters of an hour, in either direction, and the timeout is a quarter. Ages are
+// told by the disk's clock alone: a holder that beats is not taken over, whoever's clock is wrong, and a dead one is.
+func TestC024_ClocksThatAreWrong(t *testing.T) {
+	const wrong = 45 * time.Minute
+	for _, c := range []struct {
+		name          string
+		holder, taker time.Duration
+	}{{"the taker's is fast", 0, wrong}, {"the taker's is slow", 0, -wrong}, {"the holder's is fast", wrong, 0}, {"the holder's is slow", -wrong, 0}} {
+		for _, dead := range []bool{false, true} {
+			w := newWorld(t)
+			var elapsed clock
+			open := func(machine string, off time.Duration) *Ledger {
+				cfg := w.config(nil)
+				cfg.Identity.Machine, cfg.Timeout, cfg.Heartbeat = machine, 15*time.Minute, time.Minute
+				cfg.Now = func() time.Time { return time.Now().Add(off) }
+				cfg.Elapsed = elapsed.elapsed
+				return w.openAs(cfg)
+			}
+			holder, _ := w.begin(open("n", c.holder), Request{Batch: batch("d1")})
+			if dead {
+				w.age(open("n", 0).beatPath(holder.ID))
+			}
+			taker := open("m", c.taker)
+			if err := taker.Refusal(t.Context(), Request{Batch: batch("d1")}); dead && err != nil {
+				t.Fatalf("%s: refused by a dead run: %v", c.name, err)
+			}
+			run, err := taker.Begin(t.Context(), RunInfo{Pipeline: "sales", Waiting: func(error) { elapsed.pass(secondLook(time.Minute)) }})
+			w.must(err)
+			_, err = run.Acquire(t.Context(), []Request{{Batch: batch("d1")}})
+			var held *HeldError
+			switch {
+			case dead && err != nil:
+				t.Errorf("%s: the dead holder is not taken over: %v", c.name, err)
+			case !dead && (!errors.As(err, &held) || held.Dead || held.Age < 0 || held.Age > time.Minute):
+				t.Errorf("%s: the live holder: %+v, %v", c.name, held, err)
+			}
+			if want := map[bool]string{false: holder.ID, true: run.ID}[dead]; w.holder(batch("d1")) != want {
+				t.Errorf("%s, dead %v: held by %s", c.name, dead, w.holder(batch("d1")))
+			}
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // What a killed run leaves that no document names: the file or folder by which it tried a file system, a
 // file in tmp/ that had no name of its own yet, and what its compute engine had put beside its memory.
-// None of it is data. It is removed by later starts when its run is dead, or, where nothing tells whose it
+// None of it is data. It is removed by later starts, and by Recover, when its run is dead, or, where nothing tells whose it
 // is, when it is older than the timeout. What cannot be removed is tried again by the next start.
 
 // collect removes what killed runs left. It comes after every batch is held: a start that is refused

@@ -28,7 +28,7 @@ func probesIn(t *testing.T, dir string) (found []string) {
 	return found
 }
 
-// Whatever a run that is killed while it tries the file system leaves of that, the next run removes.
+// Whatever a run that is killed while it tries the file system leaves of that, the next run removes, or Recover.
 func TestProbesOfDeadRunsAreRemoved(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -66,7 +66,12 @@ func TestProbesOfDeadRunsAreRemoved(t *testing.T) {
 					t.Fatalf("not killed at %d", op.N+1)
 				}
 				left += len(probesIn(t, root)) + len(probesIn(t, w.dir))
-				w.must(w.once(w.open(nil), job{batch: batch("other"), rows: []string{"o"}, mode: partsMode}))
+				if op.N%2 == 0 {
+					_, err := w.open(nil).Recover(context.Background(), Recovery{Pipeline: "sales"})
+					w.must(err)
+				} else {
+					w.must(w.once(w.open(nil), job{batch: batch("other"), rows: []string{"o"}, mode: partsMode}))
+				}
 				if still := slices.Concat(probesIn(t, root), probesIn(t, w.dir)); len(still) > 0 {
 					t.Fatalf("killed at %d: left: %q", op.N+1, still)
 				}

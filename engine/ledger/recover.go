@@ -53,6 +53,7 @@ func (l *Ledger) Recover(ctx context.Context, q Recovery) (Recovered, error) {
 	run.declared = q.Dead
 	err = run.watchSilent(ctx)
 	if err == nil {
+		run.collect()
 		did.Left = append(did.Left, run.cleanUp(ctx, dead)...)
 		err = run.lookAround(ctx, &did)
 		did.Takeovers = run.Takeovers()

@@ -52,6 +52,9 @@ func (s *Lease) Replace(ctx context.Context, c Commit) error {
 	if err := s.seal(ctx, c); err != nil {
 		return err
 	}
+	if err := s.stillThere(ctx, phaseCommitting); err != nil {
+		return err
+	}
 	if err := s.savePhase(ctx, names, phaseCommitting); err != nil {
 		return err
 	}

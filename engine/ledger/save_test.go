@@ -297,3 +297,42 @@ func TestASaveThatDidNotHappenCanBeTriedAgain(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 }
+
+// C027: the document of a batch that a run holds is deleted, by a person or a clean-up. Nothing of the run is seen after that,
+// and it does not make the document again: whoever deleted it, or began anew since, need not know of it.
+func TestC027_ADeletedDocumentIsNotMadeAgain(t *testing.T) {
+	for _, mode := range []string{"", wholeMode} {
+		for _, folder := range []bool{false, true} {
+			w := newWorld(t)
+			w.must(w.once(w.open(nil), old))
+			ctx := context.Background()
+			run, s := w.begin(w.open(nil), Request{Batch: batch("d1")})
+			w.must(s.Prepare(ctx, w.specOf(mode)))
+			w.must(stage(s, []string{"1a"}))
+			dir := filepath.Dir(s.version.Path)
+			all, err := filepath.Glob(dir + "/*.json")
+			w.must(err)
+			for _, file := range all {
+				w.must(os.Remove(file))
+			}
+			if folder {
+				w.must(os.Remove(dir))
+			}
+			cm, err := results(s, "clean")
+			w.must(err)
+			if mode != "" {
+				err = s.Replace(ctx, cm)
+			} else {
+				err = s.Commit(ctx, cm)
+			}
+			if !errors.As(err, new(*UnknownError)) && !errors.As(err, new(*LostError)) {
+				t.Errorf("%q, folder %v: got %v", mode, folder, err)
+			}
+			w.must(run.End(ctx, Interrupted))
+			w.wantRows("the old ones", "2a", "2b")
+			if made, _ := filepath.Glob(dir + "/*"); len(made) > 0 {
+				t.Errorf("%q, folder %v: made again: %v", mode, folder, made)
+			}
+		}
+	}
+}

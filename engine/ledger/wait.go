@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 )
 
-// A start waits in two cases. A holder whose heartbeat is too old is watched, for one and a half of its
-// intervals, before it counts as dead; every start does so. And a start that was told to wait asks again until
-// what it wants is free, or its holder dead. While it waits it holds nothing, and its record says so: others
-// need not step back for it.
+// A start waits in three cases. A holder whose heartbeat is too old is watched, for one and a half of its
+// intervals, before it counts as dead; every start does so. A start that was told to wait asks again until
+// what it wants is free, or its holder dead. While it waits in these two it holds nothing, and its record says so: others
+// need not step back for it. And where others must, because of two that ask this one has the lower id (see exclude.go), it
+// goes on asking until the batch that the other took first is given back. Who is lowest of all that ask is so
+// refused only for one that runs.
 
 // The time between two tries of a start that waits.
 const (
@@ -31,7 +34,7 @@ func (e *WaitedError) Unwrap() error { return e.Err }
 
 // patiently tries until it succeeds, or is refused for something that waiting does not help against.
 func (r *Run) patiently(ctx context.Context, try func() ([]*Lease, error)) ([]*Lease, error) {
-	begun, pause, told := r.ledger.cfg.Elapsed(), firstTry, ""
+	begun, pause, told, seen := r.ledger.cfg.Elapsed(), firstTry, "", ""
 	for {
 		if err := r.check(); err != nil {
 			return nil, err
@@ -39,20 +42,27 @@ func (r *Run) patiently(ctx context.Context, try func() ([]*Lease, error)) ([]*L
 		leases, err := try()
 		who, looks := inTheWay(err)
 		waited := r.ledger.cfg.Elapsed() - begun
+		if r.over(err, &seen) {
+			continue
+		}
+		stays := looks == 0 && r.stays(err)
 		switch {
+		case stays:
 		case who == "" || looks == 0 && r.info.Wait == 0:
 			return leases, err
 		case looks == 0 && waited >= r.info.Wait:
 			return nil, &WaitedError{For: waited, Err: err}
 		}
-		if err := r.standBack(); err != nil {
-			return nil, err
+		if !stays {
+			if err := r.standBack(); err != nil {
+				return nil, err
+			}
 		}
 		if who != told && r.info.Waiting != nil {
 			r.info.Waiting(err)
 			told = who
 		}
-		if looks == 0 {
+		if looks == 0 && !stays {
 			pause = min(pause, r.info.Wait-waited)
 		}
 		select {
@@ -62,6 +72,32 @@ func (r *Run) patiently(ctx context.Context, try func() ([]*Lease, error)) ([]*L
 			pause = min(2*pause, lastTry)
 		}
 	}
+}
+
+// over tells whether the holder that a refusal names is over since its document was read: its record is gone. That
+// is looked at once more; seen is the document that was last found so.
+func (r *Run) over(refusal error, seen *string) bool {
+	var held *HeldError
+	if !errors.As(refusal, &held) || held.Document == *seen {
+		return false
+	}
+	if _, err := r.ledger.readRecord(held.Holder.Run); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	*seen = held.Document
+	return true
+}
+
+// stays tells whether this run goes on asking for a batch: its holder asks too, and steps back for this one.
+func (r *Run) stays(refusal error) bool {
+	var held *HeldError
+	if !errors.As(refusal, &held) {
+		return false
+	}
+	other, err := r.ledger.readRecord(held.Holder.Run)
+	_, excluded := r.exclusion().excludedBy(other)
+	held.Yields = err == nil && excluded && other.Status == Asking && r.ID < other.Run
+	return held.Yields
 }
 
 // inTheWay tells which run a refusal is for, and how long that must still be watched; "" if waiting is no help.

@@ -184,3 +184,84 @@ func TestR12_AWishToStopEndsTheWaiting(t *testing.T) {
 		t.Fatalf("left: %q", ids)
 	}
 }
+
+// C032: of two runs that ask for one batch and write to one place, the lower goes on asking when the higher one took the batch first:
+// that steps back for it. If both were refused, any number of starts could refuse each other.
+func TestC032_TheLowerRunWaitsForTheBatchOfAHigherOneThatAsks(t *testing.T) {
+	for _, runs := range []bool{false, true} {
+		w := newWorld(t)
+		ctx := context.Background()
+		info := w.info(batch("d1"), wholeMode)
+		info.ID = highest
+		high, err := w.open(nil).Begin(ctx, info)
+		w.must(err)
+		leases, err := high.acquireAll(ctx, []Request{{Batch: batch("d1")}}, []int{0})
+		w.must(err)
+
+		l := w.open(nil)
+		w.must(l.Refusal(ctx, Request{Batch: batch("d1")})) // it cannot be told yet
+		var low *Run
+		told := 0
+		info = w.info(batch("d1"), wholeMode)
+		info.Waiting = func(err error) {
+			var held *HeldError
+			if told++; !errors.As(err, &held) || !held.Yields || held.Holder.Run != highest {
+				t.Errorf("%+v", err)
+			}
+			if r, err := l.readRecord(low.ID); err != nil || r.Status != Asking {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if runs {
+				w.must(high.enter())
+				return
+			}
+			var target *TargetHeldError
+			if _, err := high.exclude(ctx); !errors.As(err, &target) || target.Other.Run != low.ID {
+				t.Errorf("the higher one: %v", err)
+			}
+			high.giveBack(ctx, leases)
+			w.must(high.End(ctx, Refused))
+		}
+		low, err = l.Begin(ctx, info)
+		w.must(err)
+		leases, err = low.Acquire(ctx, []Request{{Batch: batch("d1")}})
+		var held *HeldError
+		switch {
+		case told != 1:
+			t.Fatalf("told %d times", told)
+		case runs && (!errors.As(err, &held) || held.Holder.Run != highest || held.Yields):
+			t.Fatalf("got %v", err)
+		case !runs && (err != nil || !w.document(batch("d1")).heldBy(low.ID, leases[0].Epoch())):
+			t.Fatalf("got %v", err)
+		}
+	}
+}
+
+// A holder that is over since its document was read is no holder: the refusal is looked at once more, and only once if
+// nothing has changed.
+func TestAHolderThatIsOverIsLookedAtAgain(t *testing.T) {
+	for _, given := range []bool{true, false} {
+		w := newWorld(t)
+		ctx := context.Background()
+		holder, lease := w.begin(w.open(nil), Request{Batch: batch("d1")})
+		l := w.open(nil)
+		run, err := l.Begin(ctx, w.info(batch("d1"), wholeMode))
+		w.must(err)
+		tries := 0
+		_, err = run.patiently(ctx, func() ([]*Lease, error) {
+			tries++
+			refusal := run.lookFirst(ctx, []Request{{Batch: batch("d1")}}, []int{0})
+			if tries == 1 {
+				if given {
+					holder.giveBack(ctx, []*Lease{lease})
+				}
+				w.must(holder.forget())
+			}
+			return nil, refusal
+		})
+		var held *HeldError
+		if tries != 2 || given != (err == nil) || !given && (!errors.As(err, &held) || held.Holder.Run != holder.ID) {
+			t.Fatalf("given back %v: %d tries, %v", given, tries, err)
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// FromEnv returns an FS as UBUNYE_FAULT describes: kill:37, stop:37, enospc:37 or lost:37, at the
+// FromEnv returns an FS as UBUNYE_FAULT describes: kill:37, stop:37, enospc:37, denied:37 or lost:37, at the
 // 37th change; stop:~TEXT and so on, at the first change of a path that holds TEXT; or trace:FILE, which writes one line an operation to FILE. Only programs built with the
 // tag "fault" have it; others know no such variable.
 func FromEnv() (*FS, error) {

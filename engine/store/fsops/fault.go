@@ -28,6 +28,7 @@ const (
 	Kill   FaultKind = "kill"   // the process dies before operation At
 	Stop   FaultKind = "stop"   // the process is frozen before operation At
 	NoRoom FaultKind = "enospc" // operation At fails: no space left, nothing happened
+	Denied FaultKind = "denied" // operation At fails: permission denied, nothing happened; the next one may be the same again
 	Lost   FaultKind = "lost"   // operation At happens, but its caller is told that it failed
 )
 
@@ -36,9 +37,9 @@ func ParseFault(text string) (*Fault, error) {
 	kind, where, _ := strings.Cut(text, ":")
 	f := &Fault{Kind: FaultKind(kind)}
 	switch f.Kind {
-	case Kill, Stop, NoRoom, Lost:
+	case Kill, Stop, NoRoom, Denied, Lost:
 	default:
-		return nil, fmt.Errorf("fault %q: the kinds are kill, stop, enospc and lost", text)
+		return nil, fmt.Errorf("fault %q: the kinds are kill, stop, enospc, denied and lost", text)
 	}
 	if part, ok := strings.CutPrefix(where, "~"); ok && part != "" {
 		f.Path = part
@@ -70,6 +71,8 @@ func (f *Fault) Before(op Op) error {
 		f.End(op.N)
 	case NoRoom:
 		return syscall.ENOSPC
+	case Denied:
+		return syscall.EACCES
 	}
 	return nil
 }

@@ -3,7 +3,7 @@
 // operation k, for every k. Reading needs nothing from here.
 //
 // A method does exactly one change unless its comment says otherwise; those that do several are made
-// of the others, so each step is counted.
+// of the others, so each step is counted. A rename that is refused for a moment is tried again: see patience.go.
 package fsops
 
 import (
@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 )
 
 // Op is one change about to be made.
@@ -31,8 +32,10 @@ type Hook interface {
 
 // FS makes changes. The zero value is ready and makes them plainly.
 type FS struct {
-	hook Hook
-	n    atomic.Int64
+	hook   Hook
+	n      atomic.Int64
+	waited atomic.Int64        // nanoseconds, for renames that were refused all the same
+	sleep  func(time.Duration) // nil: time.Sleep
 }
 
 // New returns an FS whose changes pass through hook; nil: plainly.
@@ -84,14 +87,14 @@ func (f *FS) MkdirAll(path string, perm fs.FileMode) error {
 
 // Rename renames, replacing what is there as rename(2) does.
 func (f *FS) Rename(from, to string) error {
-	return f.do("rename", from, to, func() error { return os.Rename(from, to) })
+	return f.patiently("rename", from, to, func() error { return os.Rename(from, to) })
 }
 
 // RenameNoReplace renames; it fails with fs.ErrExist if the new name is taken. Where the file system
 // cannot refuse in one step (NFS), the new name is looked up first: callers use names that are never
 // used twice (they hold a fresh UUID), so nothing can come between.
 func (f *FS) RenameNoReplace(from, to string) error {
-	return f.do("rename", from, to, func() error {
+	return f.patiently("rename", from, to, func() error {
 		err := renameNoReplace(from, to)
 		if !errors.Is(err, errors.ErrUnsupported) {
 			return err
@@ -109,14 +112,14 @@ func (f *FS) RenameNoReplace(from, to string) error {
 // errors.ErrUnsupported where the file system cannot refuse that in the same step. It is for names
 // that several processes may want at once.
 func (f *FS) RenameExclusive(from, to string) error {
-	return f.do("rename", from, to, func() error { return renameNoReplace(from, to) })
+	return f.patiently("rename", from, to, func() error { return renameNoReplace(from, to) })
 }
 
 // Exchange swaps what two names stand for, in one step: whoever looks a name up finds what was there or
 // what comes there, never nothing. Both must exist, on one file system. The error is
 // errors.ErrUnsupported where the file system cannot.
 func (f *FS) Exchange(a, b string) error {
-	return f.do("exchange", a, b, func() error { return exchange(a, b) })
+	return f.patiently("exchange", a, b, func() error { return exchange(a, b) })
 }
 
 // Link gives a file a second name; it fails with fs.ErrExist if that name is taken.
@@ -139,21 +142,45 @@ func (f *FS) RemoveAll(path string) error {
 	if err != nil {
 		return err
 	}
-	if info.IsDir() {
-		entries, err := os.ReadDir(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		for _, e := range entries {
-			if err := f.RemoveAll(filepath.Join(path, e.Name())); err != nil {
-				return err
-			}
-		}
+	if !info.IsDir() {
+		return gone(f.Remove(path))
 	}
-	if err := f.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return f.removeFolder(path)
+}
+
+// removeFolder empties a folder and removes it.
+func (f *FS) removeFolder(path string) error {
+	entries, err := os.ReadDir(path)
+	if gone(err) != nil {
 		return err
 	}
-	return nil
+	for _, e := range entries {
+		below := filepath.Join(path, e.Name())
+		switch {
+		case !e.IsDir():
+			err = gone(f.Remove(below))
+		case gone(f.removeEmpty(below)) == nil: // of many folders most are empty, and need not be listed
+			err = nil
+		default:
+			err = f.removeFolder(below)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return gone(f.removeEmpty(path))
+}
+
+func (f *FS) removeEmpty(path string) error {
+	return f.do("remove", path, "", func() error { return removeEmpty(path) })
+}
+
+// gone is an error of removing: what is gone already is fine.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // SyncFile makes the contents of a file durable.

@@ -2,11 +2,13 @@ package fsops
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func read(t *testing.T, path string) string {
@@ -41,10 +43,10 @@ func TestRenameNoReplaceRefusesATakenName(t *testing.T) {
 	}
 }
 
-// A Replace that fails at any of its operations, before or after it took effect, leaves the old
+// C107: a Replace that fails at any of its operations, before or after it took effect, leaves the old
 // contents or the new ones under the name, never a part, and no temporary file that a next try
-// would stumble over.
-func TestReplaceFailsWhole(t *testing.T) {
+// would stumble over. A rename that fails for whatever reason is not made up for by writing over the file.
+func TestC107_ReplaceFailsWhole(t *testing.T) {
 	trace := &Trace{}
 	dir := t.TempDir()
 	path, tmp := filepath.Join(dir, "doc"), filepath.Join(dir, "tmp")
@@ -55,20 +57,108 @@ func TestReplaceFailsWhole(t *testing.T) {
 	if n != 5 {
 		t.Fatalf("replace took %d changes, want create, write, sync, rename, syncdir", n)
 	}
+	check := func(what string, f *FS) error {
+		t.Helper()
+		os.WriteFile(path, []byte("old"), 0o600)
+		os.Remove(tmp)
+		f.sleep = func(time.Duration) {}
+		err := f.Replace(tmp, path, []byte("new"), 0o600)
+		if err == nil {
+			t.Fatalf("%s: no error", what)
+		}
+		if got := read(t, path); got != "old" && got != "new" {
+			t.Fatalf("%s: contents %q", what, got)
+		}
+		if _, err := os.Lstat(tmp); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%s: the temporary file is left", what)
+		}
+		return err
+	}
 	for _, kind := range []FaultKind{NoRoom, Lost} {
 		for k := int64(1); k <= n; k++ {
-			os.WriteFile(path, []byte("old"), 0o600)
-			os.Remove(tmp)
-			err := New(&Fault{Kind: kind, At: k}).Replace(tmp, path, []byte("new"), 0o600)
-			if err == nil {
-				t.Fatalf("%s at %d: no error", kind, k)
-			}
-			if got := read(t, path); got != "old" && got != "new" {
-				t.Fatalf("%s at %d: contents %q", kind, k, got)
-			}
-			if _, err := os.Lstat(tmp); !errors.Is(err, fs.ErrNotExist) {
-				t.Fatalf("%s at %d: the temporary file is left", kind, k)
-			}
+			check(fmt.Sprintf("%s at %d", kind, k), New(&Fault{Kind: kind, At: k}))
+		}
+	}
+	for _, refused := range []error{syscall.EXDEV, syscall.EROFS, syscall.EPERM, syscall.EACCES, syscall.EBUSY} {
+		f := New(&refusals{err: refused, n: 1 << 30})
+		if err := check(refused.Error(), f); !errors.Is(err, refused) || read(t, path) != "old" {
+			t.Fatalf("%v: got %v and contents %q", refused, err, read(t, path))
+		}
+	}
+}
+
+// refusals refuses the first renames and exchanges.
+type refusals struct {
+	err   error
+	n     int
+	tries int
+}
+
+func (r *refusals) Before(op Op) error {
+	if op.Kind != "rename" && op.Kind != "exchange" {
+		return nil
+	}
+	if r.tries++; r.tries <= r.n {
+		return r.err
+	}
+	return nil
+}
+
+func (r *refusals) After(Op, error) error { return nil }
+
+// C066: a rename that is refused for a moment, as while a virus scanner has the file open, is made a little later; one
+// that is always refused fails after a second in all, and the old file is as it was.
+func TestC066_ARenameThatIsRefusedForAMoment(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		n    int // refusals
+		made bool
+	}{
+		{"once", syscall.EACCES, 1, true}, {"five times", syscall.EPERM, 5, true}, {"for ever", syscall.EACCES, 1 << 30, false}, {"for another reason", syscall.EXDEV, 1, false},
+	} {
+		for kind, change := range map[string]func(f *FS, a, b string) error{
+			"rename": (*FS).Rename, "without replacing": (*FS).RenameNoReplace, "exclusively": (*FS).RenameExclusive, "exchange": (*FS).Exchange,
+		} {
+			t.Run(c.name+", "+kind, func(t *testing.T) {
+				dir := t.TempDir()
+				a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+				os.WriteFile(a, []byte("new"), 0o600)
+				if kind == "rename" || kind == "exchange" {
+					os.WriteFile(b, []byte("old"), 0o600)
+				}
+				f := New(&refusals{err: c.err, n: c.n})
+				var slept time.Duration
+				f.sleep = func(d time.Duration) { slept += d }
+				err := change(f, a, b)
+				if errors.Is(err, errors.ErrUnsupported) {
+					t.Skip(err)
+				}
+				if made := err == nil; made != c.made || !made && !errors.Is(err, c.err) {
+					t.Fatalf("got %v", err)
+				}
+				want := "new"
+				if c.made {
+					a, b = b, a
+				}
+				if got := read(t, a); got != want {
+					t.Fatalf("contents %q, want %q", got, want)
+				}
+				if kind == "rename" && !c.made && read(t, b) != "old" {
+					t.Fatalf("the old file says %q", read(t, b))
+				}
+				if short := c.n < 5; slept > time.Second || (slept > 100*time.Millisecond) == short {
+					t.Fatalf("it waited %s", slept)
+				}
+				for range 100 { // what is always refused uses the patience up: a long list does not wait for each name
+					if err := change(f, a, b); !c.made && c.n > 5 && !errors.Is(err, c.err) {
+						t.Fatalf("the next one: %v", err)
+					}
+				}
+				if slept > time.Second {
+					t.Fatalf("it waited %s in all", slept)
+				}
+			})
 		}
 	}
 }

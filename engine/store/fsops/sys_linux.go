@@ -36,6 +36,14 @@ func exchange(a, b string) error {
 	return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
 }
 
+// removeEmpty is rmdir(2): os.Remove tries to unlink first.
+func removeEmpty(path string) error {
+	if err := unix.Rmdir(path); err != nil {
+		return &fs.PathError{Op: "rmdir", Path: path, Err: err}
+	}
+	return nil
+}
+
 func syncFS(path string) error {
 	file, err := os.Open(path)
 	if err != nil {

@@ -20,6 +20,8 @@ func exchange(a, b string) error {
 	return fmt.Errorf("exchange of %s and %s: %w", a, b, errors.ErrUnsupported)
 }
 
+func removeEmpty(path string) error { return os.Remove(path) }
+
 func syncFS(path string) error {
 	return fmt.Errorf("sync of a whole file system: %w", errors.ErrUnsupported)
 }

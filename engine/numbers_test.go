@@ -1,0 +1,189 @@
+package engine_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ruleNumbers are the rules of a rerun (R01…) that hold for files: a test's name begins with those that it shows.
+var ruleNumbers = slices.Concat(numbers("R", 1, 13), numbers("R", 20, 32), numbers("R", 40, 51), numbers("R", 60, 67))
+
+// untested are rules that need what there is not yet, and what that is.
+var untested = map[string]string{
+	"R50": "incremental inputs: two starts of an incremental task at once",
+	"R66": "incremental inputs: a rerun that is killed after it pinned its range",
+}
+
+// partly are rules of which a part needs what there is not yet.
+var partly = map[string]string{
+	"R22": "run state: its file names the taker too",
+	"R30": "incremental inputs: they never count as completed",
+	"R46": "run state: --resume carries what was done; a reader of a failed task is tested",
+	"R49": "tables and databases: what is kept of the first output (R72b)",
+}
+
+// later are the rules of tables and databases.
+var later = numbers("R", 70, 80)
+
+// cases are faults that people met with programs of this kind, by their number, and the tests that show what is right.
+var cases = map[string][]string{
+	"C001": {"TestC001R20R21R43KilledAtEveryOperation", "TestC001R63ADiskThatFailsAtEveryOperation"},
+	"C002": {"TestC002_ThreeTriesAreKilledWhileTheyWrite"},
+	"C016": {"TestC016_ABackfillGoesOnWhereItWasKilled"},
+	"C022": {"TestC022C025R08AHolderOnAnotherHost"},
+	"C023": {"TestC023_AHolderThatRunsOutOfMemory"},
+	"C024": {"TestC024_ClocksThatAreWrong"},
+	"C025": {"TestC022C025R08AHolderOnAnotherHost"},
+	"C027": {"TestC027_TheLeaseIsTakenFromUnderItsHolder", "TestC027_ADeletedDocumentIsNotMadeAgain"},
+	"C029": {"TestC029_AFolderWithoutADocumentAndADocumentWithoutContents"},
+	"C031": {"TestC031_TwoLedgersForOneFolder"},
+	"C032": {"TestC032_TheSameCommandTwice", "TestC032R04CrowdsOnTwoHosts", "TestC032_TheLowerRunWaitsForTheBatchOfAHigherOneThatAsks"},
+	"C033": {"TestC033ABackfillMeetsALiveRun"},
+	"C034": {"TestC034R27StoppedTakenOverAndWoken"},
+	"C035": {"TestC035_NoLockOfTheSystemIsUsed"},
+	"C037": {"TestC037_NoStagingFolderIsShared"},
+	"C050": {"TestC050_ACatchUpDuringARerun"},
+	"C059": {"TestC059_NobodyReadsWhatIsStaged"},
+	"C062": {"TestC062_AFullDisk", "TestC062_AFileThatMayNotGrow"},
+	"C064": {"TestC064ToldToStopAtEveryOperation", "TestC064_AsTheFirstProcessOfAContainer"},
+	"C066": {"TestC066_ARenameThatIsRefusedForAMoment", "TestC066_AnyRenameIsRefusedForAMoment"},
+	"C106": {"TestC106R10ADamagedDocumentIsRefusedByName", "TestC106_ADocumentThatMayNotBeRead", "TestC106_OtherDamagedFiles"},
+	"C107": {"TestC107_ReplaceFailsWhole", "TestC107_NothingIsWrittenInPlace", "TestC107_ALedgerThatBecomesReadOnly"},
+}
+
+func numbers(letter string, from, to int) (all []string) {
+	for n := from; n <= to; n++ {
+		all = append(all, fmt.Sprintf("%s%02d", letter, n))
+	}
+	return all
+}
+
+// Every rule, every invariant that doc.go states and every case has a test whose name begins with its number, and every number
+// that a name begins with is one of them.
+func TestNumbersHaveTests(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var invariants []string
+	for _, stated := range regexp.MustCompile(`(?m)^//   - (I[0-9]+):`).FindAllStringSubmatch(string(doc), -1) {
+		invariants = append(invariants, stated[1])
+	}
+	if len(invariants) < 8 {
+		t.Fatalf("doc.go states %d invariants: the test reads nothing", len(invariants))
+	}
+	for _, wrong := range unproved(testNames(t), slices.Concat(ruleNumbers, invariants), later, untested, cases) {
+		t.Error(wrong)
+	}
+	for number := range partly {
+		if !slices.Contains(ruleNumbers, number) || untested[number] != "" {
+			t.Errorf("%s is no rule of which a part is tested", number)
+		}
+	}
+}
+
+// unproved tells what is wrong with the numbers that tests carry. needed and the keys of proofs must be carried, but
+// for exceptions; known may be.
+func unproved(tests, needed, known []string, exceptions map[string]string, proofs map[string][]string) (wrong []string) {
+	carried := map[string][]string{}
+	for _, test := range tests {
+		for _, number := range carriedBy(test) {
+			carried[number] = append(carried[number], test)
+		}
+	}
+	for _, number := range needed {
+		switch reason, excepted := exceptions[number]; {
+		case excepted && carried[number] != nil:
+			wrong = append(wrong, fmt.Sprintf("%s has a test: it is no exception any more (%s)", number, reason))
+		case !excepted && carried[number] == nil:
+			wrong = append(wrong, number+" has no test that carries it")
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(exceptions)) {
+		if !slices.Contains(needed, number) {
+			wrong = append(wrong, number+" is excepted and not asked for")
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(proofs)) {
+		got, want := slices.Sorted(slices.Values(carried[number])), slices.Sorted(slices.Values(proofs[number]))
+		if len(want) == 0 || !slices.Equal(got, want) {
+			wrong = append(wrong, fmt.Sprintf("%s is carried by %v, want %v", number, got, want))
+		}
+	}
+	for _, number := range slices.Sorted(maps.Keys(carried)) {
+		if _, proved := proofs[number]; !proved && !slices.Contains(needed, number) && !slices.Contains(known, number) {
+			wrong = append(wrong, fmt.Sprintf("%v carry %s, which nobody has stated", carried[number], number))
+		}
+	}
+	return wrong
+}
+
+// carriedBy are the numbers that a test's name begins with: R25, R42 and R49 for TestR25R42R49AFailedTask.
+func carriedBy(test string) []string {
+	all := regexp.MustCompile(`^Test((?:[CIR][0-9]+)+)(_|[A-Z])`).FindStringSubmatch(test)
+	if all == nil {
+		return nil
+	}
+	return regexp.MustCompile(`[CIR][0-9]+`).FindAllString(all[1], -1)
+}
+
+// testNames are the test functions of all packages, whatever their build tags.
+func testNames(t *testing.T) (names []string) {
+	t.Helper()
+	for _, p := range packages(t) {
+		files, err := filepath.Glob(filepath.Join(p.Dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") && fn.Type.Params.NumFields() == 1 {
+					names = append(names, fn.Name.Name)
+				}
+			}
+		}
+	}
+	if len(names) < 300 {
+		t.Fatalf("%d tests found: the test reads nothing", len(names))
+	}
+	return names
+}
+
+func TestUnprovedNumbersAreFound(t *testing.T) {
+	tests := []string{"TestR01_One", "TestR02R03Two", "TestC001R01Three", "TestMain", "TestReadsR04", "TestI1_Four"}
+	for _, c := range []struct {
+		name       string
+		needed     []string
+		exceptions map[string]string
+		proofs     map[string][]string
+		want       string
+	}{
+		{"all is there", []string{"R01", "R02", "R03", "I1"}, nil, map[string][]string{"C001": {"TestC001R01Three"}}, ""},
+		{"a rule without a test", []string{"R01", "R02", "R03", "R04", "I1"}, nil, map[string][]string{"C001": {"TestC001R01Three"}}, "R04 has no test"},
+		{"an exception", []string{"R01", "R02", "R03", "R04", "I1"}, map[string]string{"R04": "later"}, map[string][]string{"C001": {"TestC001R01Three"}}, ""},
+		{"an exception that has a test", []string{"R01", "R02", "R03", "I1"}, map[string]string{"R03": "later"}, map[string][]string{"C001": {"TestC001R01Three"}}, "R03 has a test"},
+		{"an exception that nobody asks for", []string{"R01", "R02", "R03", "I1"}, map[string]string{"R09": "later"}, map[string][]string{"C001": {"TestC001R01Three"}}, "R09 is excepted"},
+		{"a proof that is gone", []string{"R01", "R02", "R03", "I1"}, nil, map[string][]string{"C001": {"TestC001R01Three", "TestC001_Gone"}}, "C001 is carried by"},
+		{"a case without a proof", []string{"R01", "R02", "R03", "I1"}, nil, map[string][]string{"C001": {"TestC001R01Three"}, "C002": nil}, "C002 is carried by"},
+		{"a number that nobody has stated", []string{"R01", "R02", "R03"}, nil, map[string][]string{"C001": {"TestC001R01Three"}}, "[TestI1_Four] carry I1"},
+		{"a case that is not in the table", []string{"R01", "R02", "R03", "I1"}, nil, nil, "[TestC001R01Three] carry C001"},
+	} {
+		got := strings.Join(unproved(tests, c.needed, nil, c.exceptions, c.proofs), "; ")
+		if !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
