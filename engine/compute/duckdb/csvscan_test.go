@@ -68,9 +68,15 @@ var dialects = []map[string]string{
 	{"delimiter": " "},
 }
 
+// misread tells text of which DuckDB may make what it is not: it takes NUL behind the last column for nothing, line ends unlike
+// the others for rows, and broken quotes behind spaces for text.
+func misread(text string, o csvOptions) bool {
+	return strings.ContainsAny(text, "\x00\r") || strings.Contains(text, " "+o.quote) && o.quote != ""
+}
+
 func againstDuckDB(t *testing.T, s *session, path, text string, o csvOptions, width int, end string) {
-	if strings.ContainsAny(text, "\x00\r") || strings.Contains(text, " "+o.quote) && o.quote != "" {
-		return // it takes NUL behind the last column for nothing, line ends unlike the others for rows, and broken quotes behind spaces for text
+	if misread(text, o) {
+		return
 	}
 	text = strings.Repeat("x"+o.delimiter, width-1) + "x" + end + strings.ReplaceAll(text, "\n", end)
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
