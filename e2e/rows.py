@@ -5,7 +5,12 @@ one process:
     {"kind": "parquet", "path": FOLDER, "columns": [...]}   some columns of it
     {"kind": "csv" or "json", "path": FOLDER}               a folder of such files, with Python's own modules
     {"kind": …, "path": FOLDER, "types": {COLUMN: TYPE}}    the same with pyarrow's, given the types
+    {"kind": "csv", …, "escape": SIGN}                      the same of files that have an escape of their own
     {"kind": "csv", "path": FILE, "where": {COLUMN: TEXT}}  one file
+    {"reader": "pyarrow", "polars" or "duckdb", "kind": …, "path": FOLDER, "columns": [[COLUMN, SQL TYPE]]}
+                                                            what that reader makes of each column; see typed.py. With
+                                                            "folders": true they are in the names of folders
+    {"prune": "pyarrow", "polars" or "duckdb", …}           what that reader's filters do not find; see prune.py
 
 The answer is {"rows": [...]}, or {"error": TEXT}: each row as JSON with sorted keys, every value as text,
 NULL as null; the rows are sorted. Partition folders are columns. An empty text of a csv file is what it is: Python's module
@@ -34,7 +39,9 @@ def parquet_rows(folder, columns=None):
     if not os.path.isdir(folder):
         return []
     # As readers do: hidden names and names with "_" in front are no data; all other files must be Parquet.
-    data = ds.dataset(folder, format="parquet", partitioning="hive")
+    # The columns of folders are text: pyarrow finds no type for those that are NULL everywhere.
+    keys = {urllib.parse.unquote(part.split("=", 1)[0]): None for base, _, _ in os.walk(folder) for part in os.path.relpath(base, folder).split(os.sep) if "=" in part}
+    data = ds.dataset(folder, format="parquet", partitioning=ds.partitioning(pa.schema([(k, pa.string()) for k in keys]), flavor="hive"))
     return [{k: text(v) for k, v in row.items()} for row in data.to_table(columns=columns).to_pylist()]
 
 
@@ -55,15 +62,15 @@ def opened(path):
     return pa.input_stream(path, compression=compression)
 
 
-def text_rows(kind, folder, types):
+def text_rows(kind, folder, types, escape):
     rows = []
     for path, columns in data_files(folder):
         if types is not None:
-            found = pyarrow_rows(kind, path, types)
+            found = pyarrow_rows(kind, path, types, escape)
         else:
             # A text layer would put a line end of its own in place of those in values.
             lines = io.TextIOWrapper(opened(path), encoding="utf-8", newline="")
-            found = list(csv.DictReader(lines, strict=True)) if kind == "csv" else json_objects(lines.read())
+            found = list(csv.DictReader(lines, strict=True, escapechar=escape, doublequote=not escape)) if kind == "csv" else json_objects(lines.read())
         rows += [{k: text(v) for k, v in (row | columns).items()} for row in found]
     return rows
 
@@ -75,11 +82,11 @@ def json_objects(source):
     return [json.loads(line, **exact) for line in source.split("\n") if line]
 
 
-def pyarrow_rows(kind, path, types):
+def pyarrow_rows(kind, path, types, escape):
     schema = pa.schema([(name, eval(typ, {"pa": pa})) for name, typ in types.items()])
     if kind == "csv":
         convert = pa.csv.ConvertOptions(column_types=schema, strings_can_be_null=True, quoted_strings_can_be_null=False)
-        table = pa.csv.read_csv(opened(path), parse_options=pa.csv.ParseOptions(newlines_in_values=True), convert_options=convert)
+        table = pa.csv.read_csv(opened(path), parse_options=pa.csv.ParseOptions(newlines_in_values=True, escape_char=escape or False, double_quote=not escape), convert_options=convert)
     elif opened(path).read(1) == b"":
         return []  # pyarrow.json knows no file without rows
     else:
@@ -94,13 +101,22 @@ def csv_rows(path, where):
 
 
 def answer(request):
-    kind, path = request["kind"], request["path"]
+    kind, path = request.get("kind"), request["path"]
+    if "prune" in request:
+        import prune
+
+        return {"rows": prune.lost(request["prune"], path)}
+    if "reader" in request:
+        import typed  # the readers that it needs take their time to load
+
+        readers = typed.PARTITIONS if request.get("folders") else typed.READERS
+        return {"rows": [json.dumps(typed.column(request["reader"], kind, path, c, t, readers), ensure_ascii=False) for c, t in request["columns"]]}
     if kind == "parquet":
         rows = parquet_rows(path, request.get("columns"))
     elif os.path.isfile(path):
         rows = csv_rows(path, request.get("where") or {})
     else:
-        rows = text_rows(kind, path, request.get("types"))
+        rows = text_rows(kind, path, request.get("types"), request.get("escape"))
     return {"rows": sorted(json.dumps(r, sort_keys=True, ensure_ascii=False) for r in rows)}
 
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
+	"github.com/ubunye-io/ubunye/engine/expect"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/report"
@@ -20,13 +21,15 @@ type batch struct {
 	lease    *ledger.Lease
 	sources  map[string]*ledger.Finished // what the tasks that it reads from committed, by task
 	session  compute.Session
-	targets  []plan.Target                    // those of task.Targets that are written
-	skipped  map[string]string                // the folders of the others, by output
-	writers  map[string]*writer.Session       // by output
-	inputs   json.RawMessage                  // what was read, by input
-	pinned   map[string][]compute.File        // the files of it, by input
-	counted  map[string]int64                 // rows of relations that were counted when they were read
-	staged   map[string]ledger.Result         // by output
+	targets  []plan.Target              // those of task.Targets that are written
+	skipped  map[string]string          // the folders of the others, by output
+	writers  map[string]*writer.Session // by output
+	inputs   json.RawMessage            // what was read, by input
+	pinned   map[string][]compute.File  // the files of it, by input
+	counted  map[string]int64           // rows of relations that were counted when they were read
+	staged   map[string]ledger.Result   // by output
+	checks   *expect.Set
+	checked  []ledger.Check                   // how its checks went
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made
 	progress progress
@@ -125,7 +128,10 @@ func (b *batch) commit(ctx context.Context) error {
 	if f := b.lease.Finished(); f != nil && b.options.Rerun && b.task.Batch.Named {
 		b.replaces = f.Outputs
 	}
-	c := ledger.Commit{Config: configHash(b.task.Config), Inputs: b.inputs, Outputs: b.staged, Skipped: b.skipped}
+	c := ledger.Commit{Config: configHash(b.task.Config), Inputs: b.inputs, Outputs: b.staged, Checks: b.checked, Skipped: b.skipped}
+	if err := b.sayReplaces(); err != nil {
+		return err
+	}
 	if err := b.lease.Replace(ctx, c); err != nil { // 8
 		return err
 	}
@@ -138,6 +144,30 @@ func (b *batch) commit(ctx context.Context) error {
 		}
 	}
 	return b.lease.Commit(ctx, c) // 9
+}
+
+// sayReplaces says how much of what is there goes, before it does.
+func (b *batch) sayReplaces() error {
+	for _, t := range b.targets {
+		if t.Class != string(ledger.Replaces) {
+			continue
+		}
+		var files, folders int64
+		var err error
+		if t.Mode == modePartitions {
+			files, folders, err = ledger.CountReplaced(t.Path, b.staged[t.Name])
+		} else {
+			files, folders, err = ledger.CountData(t.Path, "")
+		}
+		if err != nil {
+			return &outputError{target: t, err: err}
+		}
+		if files > 0 {
+			b.emit(report.Event{Kind: report.OutputReplaces, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
+				Replaced: files, Partitions: number(folders)})
+		}
+	}
+	return nil
 }
 
 // whyMoved says why a folder cannot be renamed.

@@ -5,6 +5,7 @@
 // # Reading the source
 //
 //  1. batch.go: the path of one batch, a call a step.
+//     checks.go: its data checks.
 //  2. run.go: one start of the program: all batches first, then the tasks.
 //  3. backfill.go: a run for each date of a range that is missing.
 //  4. explain.go: what a person is told, made of the typed errors of the packages below.

@@ -73,7 +73,7 @@ func (r *run) openWriters() (err error) {
 	if err != nil {
 		return &problem.Problem{Code: problem.PluginMissing, Message: err.Error(), Cause: err}
 	}
-	r.formats = &formats{inputs: map[string][]*compute.Error{}, writers: map[string]abi.Description{}}
+	r.formats = &formats{inputs: map[string][]*compute.Error{}, rules: map[string][]*compute.Error{}, writers: map[string]abi.Description{}}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/expect"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
@@ -174,8 +175,10 @@ func (r *run) explainCompute(err error, task string) *problem.Problem {
 	if !errors.As(err, &e) {
 		return nil
 	}
-	p := computeProblem(e)
-	p.Pos = r.computePos(e, task)
+	plain := *e // a relation that checks divide has another name for the compute engine
+	plain.Input, plain.Step = expect.Plain(e.Input), expect.Plain(e.Step)
+	p := computeProblem(&plain)
+	p.Pos = r.computePos(&plain, task)
 	return p
 }
 
@@ -254,6 +257,8 @@ func (r *run) unreadableHint(e *ledger.UnreadableError) string {
 		return "a file is where a folder of the ledger must be: name another folder as ledger: {path: …}"
 	case errors.Is(e.Err, fs.ErrPermission):
 		return "give this user the right to read it; it is never taken for absent"
+	case e.Gone && filepath.Base(e.Path) == "id":
+		return "write it back: 32 hex digits, which the file _ubunye-target in every folder that this pipeline wrote to has as ledger"
 	}
 	if key := r.keyOf(e.Path); key != "" {
 		return "restore the file, or use the program that wrote it; if neither is possible, go on from the version before it: " + r.recoverCommand("--set-aside", key)

@@ -18,6 +18,7 @@ import (
 // formats is what was learned of the formats in a pipeline. Starts for one value after another have it together.
 type formats struct {
 	inputs  map[string][]*compute.Error // what is wrong with an input, by what was asked
+	rules   map[string][]*compute.Error // what is wrong with data checks, by what was asked
 	writers map[string]abi.Description  // by format
 }
 
@@ -40,6 +41,11 @@ func (r *run) makePlan(ctx context.Context, deliver plan.Deliver) error {
 			}
 			problems = append(problems, about(wrong, t.Name, "")...)
 		}
+		wrong, err := r.checkChecks(ctx, t)
+		if err != nil {
+			return r.explain(told(ctx, err), t.Name)
+		}
+		problems = append(problems, about(wrong, t.Name, "")...)
 		for _, o := range t.Outputs {
 			problems = append(problems, about(r.checkOutput(o), t.Name, o.Name)...)
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,12 +110,16 @@ func abiOutput(t plan.Target) abi.Output {
 func (b *batch) read(ctx context.Context) error {
 	b.step("read")
 	b.pinned = map[string][]compute.File{}
+	b.checks = checksOf(b.task.Task)
 	inputs := map[string]inputPrint{}
+	var steps []compute.Step
 	for _, in := range b.task.Inputs {
 		asked, err := b.input(ctx, in)
 		if err != nil {
 			return err
 		}
+		asked.Name = b.checks.Whole(in.Name)
+		steps = append(steps, b.checks.Divided(in.Name)...)
 		relation, files, err := b.session.Input(ctx, asked)
 		if err != nil {
 			return err
@@ -137,15 +142,15 @@ func (b *batch) read(ctx context.Context) error {
 		return err
 	}
 	b.inputs = data
-	steps := make([]compute.Step, len(b.task.Steps))
-	for i, s := range b.task.Steps {
-		steps[i] = compute.Step{Name: s.Name, SQL: s.SQL}
+	for _, s := range b.task.Steps {
+		steps = append(steps, compute.Step{Name: b.checks.Whole(s.Name), SQL: s.SQL})
+		steps = append(steps, b.checks.Divided(s.Name)...)
 	}
-	consumed := make([]compute.Relation, len(b.targets))
-	for i, t := range b.targets {
-		consumed[i] = compute.Relation(t.From)
+	consumed := slices.Concat(b.checks.Consumed(), b.summedUp())
+	for _, t := range b.targets {
+		consumed = append(consumed, written(t))
 	}
-	return b.session.Prepare(ctx, steps, consumed)
+	return b.checkError(b.checks.Blame(b.session.Prepare(ctx, steps, consumed)))
 }
 
 // input is what the compute engine is asked to read.
@@ -185,7 +190,7 @@ func (b *batch) tally(ctx context.Context, in config.Input, relation compute.Rel
 	if b.counted == nil {
 		b.counted = map[string]int64{}
 	}
-	b.counted[in.Name], b.counted[in.Rejects.Name] = t.Rows, t.Rejected
+	b.counted[string(relation)], b.counted[in.Rejects.Name] = t.Rows, t.Rejected
 	b.emit(report.Event{Kind: report.InputRead, Task: b.task.Name, Batch: batchText(b.task.Batch), Input: in.Name, RowsRead: number(t.Read), Rows: number(t.Rows), Rejected: number(t.Rejected)})
 	return nil
 }
@@ -228,9 +233,12 @@ func fingerprint(files []compute.File) inputPrint {
 	return p
 }
 
-// stage does step 7: every output is staged where no reader looks.
+// stage does step 7: the data checks are made, and every output is staged where no reader looks.
 func (b *batch) stage(ctx context.Context) error {
 	b.step("stage")
+	if err := b.check(ctx); err != nil {
+		return err
+	}
 	outputs := make([]ledger.OutputSpec, len(b.targets))
 	for i, t := range b.targets {
 		outputs[i] = ledger.OutputSpec{Name: t.Name, Class: ledger.Class(t.Class), Mode: t.Mode, Base: t.Path, Success: t.SuccessFile, Parts: t.Mode == modePartitions}
@@ -248,13 +256,13 @@ func (b *batch) stage(ctx context.Context) error {
 		b.staged[t.Name] = result
 		b.progress.hasStaged(result)
 	}
-	return nil
+	return b.reconcile(ctx)
 }
 
 // stageOne has one writer stage its output and then looks into the staging folder itself: what is
 // found there counts, not what the writer reports (I5). A difference between the two is an error.
 func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, error) {
-	schema, err := b.session.Schema(ctx, compute.Relation(t.From))
+	schema, err := b.session.Schema(ctx, written(t))
 	if err != nil {
 		return ledger.Result{}, err
 	}
@@ -262,7 +270,7 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	for i, c := range schema {
 		columns[i] = abi.Column{Name: c.Name, Type: c.Type}
 	}
-	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: abiOutput(t), Relation: t.From, Schema: columns, Epoch: b.lease.Epoch(), Time: b.now()})
+	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: abiOutput(t), Relation: string(written(t)), Schema: columns, Epoch: b.lease.Epoch(), Time: b.now()})
 	if err != nil {
 		return ledger.Result{}, err
 	}
@@ -274,7 +282,7 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	for _, f := range answer.Files {
 		reported[f.Name] = f.Bytes
 	}
-	if want, known := b.counted[t.From]; known && answer.Rows != want {
+	if want, known := b.counted[string(written(t))]; known && answer.Rows != want {
 		return ledger.Result{}, untrue(t, abi.CallStage, "it reported %d rows of %s, which has %d", answer.Rows, t.From, want)
 	}
 	result := ledger.Result{Rows: answer.Rows, Files: int64(len(found))}

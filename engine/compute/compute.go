@@ -19,6 +19,9 @@ type Engine interface {
 	// of it is told, as errors of the kind BadOption that name the option or the column; no file is looked for. The error says
 	// that it could not be found out.
 	Check(ctx context.Context, in Input) ([]*Error, error)
+	// CheckRules finds what is wrong with rules whatever the rows are: patterns, and, if the columns of the relation are known,
+	// names, values and also the types of those columns. All of it is told, as in Check; Error.Rule tells which rule it is about.
+	CheckRules(ctx context.Context, rules []Rule, columns []Column) ([]*Error, error)
 	// Open starts a session for one task. Opening reads no data.
 	Open(ctx context.Context, s Settings) (Session, error)
 }
@@ -45,7 +48,7 @@ type Variable struct {
 
 // Relation is a handle on rows of a session: the name under which later SQL steps can read them.
 // Handles are of one session; they never carry rows. Names are compared as SQL compares them, without
-// regard to case.
+// regard to case. One that holds a control character is nothing that people know: it is not proposed to them, and SQL reads it by Step.Reads alone.
 type Relation string
 
 // Session holds the relations of one task. Its methods are called by one goroutine at a time.
@@ -56,7 +59,7 @@ type Relation string
 type Session interface {
 	// Input makes a relation of files. What was read is pinned: the list of files is made here, once.
 	Input(ctx context.Context, in Input) (Relation, []File, error)
-	// Prepare makes a relation of each step, in order, under the step's name. A step is one SELECT over
+	// Prepare makes a relation of each step, in order, under the step's name. A step is one SELECT (or a Divide) over
 	// inputs, earlier steps and the session's variables.
 	//
 	// consumed names the relations that the caller itself is going to encode, count or read: one entry
@@ -73,6 +76,14 @@ type Session interface {
 	Schema(ctx context.Context, r Relation) ([]Column, error)
 	// Count gives the number of rows.
 	Count(ctx context.Context, r Relation) (int64, error)
+	// Type gives a SQL type in the spelling that Schema has; an error of the kind BadOption if there is no such type.
+	Type(ctx context.Context, text string) (string, error)
+	// Check counts the rows of a relation and those that break rules. It counts as two consumers for Prepare. A rule that the
+	// relation cannot have is an error of the kind BadOption that tells which.
+	Check(ctx context.Context, c Check) (Checked, error)
+	// Sum adds up the values of a numeric column, a NULL as nothing, and gives the sum as text: exact, but for columns of
+	// floating-point numbers. It counts as one consumer for Prepare.
+	Sum(ctx context.Context, r Relation, column string) (string, error)
 	// Encode writes a relation as files below a folder that exists; other files there stay as they are. It may
 	// leave partial files behind when it fails; it does not fsync.
 	Encode(ctx context.Context, e Encode) ([]Encoded, error)
@@ -144,10 +155,11 @@ type File struct {
 	ModTime time.Time
 }
 
-// Step is one named SQL SELECT.
+// Step is one named SQL SELECT, or a part of another relation.
 type Step struct {
-	Name string
-	SQL  string
+	Name   string
+	SQL    string
+	Divide *Divide // if not nil, in place of SQL
 
 	// Reads, if it is not nil, are the only relations that the SQL may read, by the names that it has for
 	// them: for SQL that is not the pipeline's own.
@@ -217,6 +229,7 @@ type Error struct {
 	Col     int    // byte in the line of the step's SQL, from 1; 0: unknown
 	Column  string // the column, if known
 	Option  string // the format option, if it is about one
+	Rule    int    // the place of the rule among those given, from 1; 0: it is about none
 	Message string // one line
 	Hint    string // what to do, if known
 	Err     error  // the engine's own error

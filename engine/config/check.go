@@ -16,6 +16,9 @@ func (l *loader) check(n *node, f *Field, at string) {
 		*n = node{kind: mappingNode, pos: n.pos, src: n.src, offset: n.offset,
 			entries: []entry{{f.Short, n.pos, &inner}}}
 	}
+	if f.Listed != "" && n.kind == listNode {
+		l.listed(n, f, at)
+	}
 	want := scalarNode
 	switch f.Kind {
 	case Object, Map:
@@ -46,6 +49,20 @@ func (l *loader) check(n *node, f *Field, at string) {
 		}
 		l.scalar(n, f, at)
 	}
+}
+
+// listed rewrites a bare list to the map that it stands for.
+func (l *loader) listed(n *node, f *Field, at string) {
+	long := node{kind: mappingNode, pos: n.pos, src: n.src, offset: n.offset}
+	for i, item := range n.items {
+		if item.kind != scalarNode || item.tag != tagText {
+			l.scalar(item, &Field{Kind: Text}, fmt.Sprintf("%s[%d]", at, i))
+			long.partial = true
+			continue
+		}
+		long.entries = append(long.entries, entry{item.text, item.pos, &node{tag: tagText, text: f.Listed, pos: item.pos, src: item.src, offset: item.offset}})
+	}
+	*n = long
 }
 
 func (l *loader) mismatch(n *node, f *Field, at string, want nodeKind) {

@@ -92,7 +92,10 @@ func (l *loader) task(name string, s section) Task {
 	s.each("inputs", func(name string, in section) { t.Inputs = append(t.Inputs, l.input(name, in)) })
 	s.each("transform", func(name string, in section) { t.Steps = append(t.Steps, l.step(name, in)) })
 	s.each("outputs", func(name string, in section) { t.Outputs = append(t.Outputs, l.output(name, in)) })
-	relations := append(l.relations(s, t), l.rejects(s, t)...)
+	relations := l.relations(s, t)
+	l.expect(s, &t, relations)
+	l.reconcile(s, &t)
+	relations = append(relations, l.rejects(s, t)...)
 	for i := range t.Outputs {
 		o := &t.Outputs[i]
 		l.source(s.sub("outputs").inner(o.Name), o, relations)

@@ -20,6 +20,7 @@ const (
 	Duration Kind = "duration" // a time with its unit, as "30s"
 	Option   Kind = "option"   // text, a whole number or true and false: what the option takes is its owner's to say
 	Scalar   Kind = "scalar"   // a value whose type another field gives
+	Value    Kind = "value"    // a value of a column, as it is spelled: text, a decimal number, a date, or true and false
 )
 
 // Field declares one field of the pipeline file. Decoding, checks, layers and hints, and the
@@ -40,6 +41,7 @@ type Field struct {
 	LaterOf  []string // values that are known, but not in this version
 	Short    string   // of an Object: the member that a bare scalar stands for
 	Keys     Kind     // of a Map: Name, or Text
+	Listed   string   // of a Map of texts: what each key of a bare list holds
 	Ordered  bool     // of a Map: the order of its keys matters
 	Elem     *Field   // of a Map or List: what it holds
 	Fields   []*Field // of an Object

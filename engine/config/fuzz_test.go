@@ -6,9 +6,32 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/ubunye-io/ubunye/engine/problem"
 )
+
+// FuzzFlow: a text as it is shown within braces is that text for a reader of YAML.
+func FuzzFlow(f *testing.F) {
+	for _, text := range []string{"", "id", "2026-01-01", "a, b", "{x}", "# no", "x #", "x ", "-5.", "~", "a: b", "'", `"`, "ä🎉", "\u00ad\u2028\x1b", "...", "? a", "1e3", "(", "[^@]+"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			t.Skip("the file is UTF-8")
+		}
+		var doc yaml.Node
+		if err := yaml.Unmarshal([]byte("{a: ["+flow(text)+"]}"), &doc); err != nil {
+			t.Fatalf("%q is shown as %s: %v", text, flow(text), err)
+		}
+		list := doc.Content[0].Content[1]
+		if len(list.Content) != 1 || list.Content[0].Kind != yaml.ScalarNode || list.Content[0].Value != text {
+			t.Fatalf("%q is shown as %s", text, flow(text))
+		}
+	})
+}
 
 // FuzzLoad: any bytes lead to a pipeline or to problems, each one line and none without a message; the same twice.
 func FuzzLoad(f *testing.F) {

@@ -77,11 +77,13 @@ type Variable struct {
 
 // Task is one unit of work: it reads, transforms, and lands its outputs together.
 type Task struct {
-	Name    string      `json:"name"`
-	Inputs  []Input     `json:"inputs"`  // in the order of the file
-	Steps   []Step      `json:"steps"`   // in the order of the file
-	Outputs []Output    `json:"outputs"` // in the order of the file
-	Pos     problem.Pos `json:"-"`
+	Name     string      `json:"name"`
+	Inputs   []Input     `json:"inputs"` // in the order of the file
+	Steps    []Step      `json:"steps"`  // in the order of the file
+	Checks   []Check     `json:"expect,omitempty"`
+	Balances []Balance   `json:"reconcile,omitempty"`
+	Outputs  []Output    `json:"outputs"` // in the order of the file
+	Pos      problem.Pos `json:"-"`
 
 	// Config is the rendered configuration as JSON: equal for equal work, whatever the
 	// layout of the file, and the same from another working or mount directory (paths are as written;
@@ -154,10 +156,43 @@ type Step struct {
 	Pos  problem.Pos `json:"-"` // of the SQL text, or of the start of File
 }
 
+// Check is one data check of a relation. One that names several columns and is not about them together is several.
+type Check struct {
+	Relation string      `json:"relation"`          // a step or input of the task
+	Kind     string      `json:"kind"`              // "not_null", "unique", "between", "one_of", "matches", "rows" or "columns"
+	Columns  []string    `json:"columns,omitempty"` // the one that is checked; of unique: those that make the key
+	Min      *string     `json:"min,omitempty"`     // of between, and of rows, where it is a whole number; nil: open
+	Max      *string     `json:"max,omitempty"`
+	Values   []string    `json:"values,omitempty"`  // of one_of
+	Pattern  string      `json:"pattern,omitempty"` // of matches
+	Types    []Column    `json:"types,omitempty"`   // of columns; the type AnyType stands for all
+	Severity string      `json:"severity"`          // "fail", "warn" or "quarantine"
+	To       string      `json:"to,omitempty"`      // of quarantine: an output of the task
+	Text     string      `json:"-"`                 // the check in one spelling, at most some 100 characters
+	Pos      problem.Pos `json:"-"`
+	Open     bool        `json:"-"` // it depends on a variable that has none: see Pipeline.Unset
+}
+
+// AnyType stands for the type of a column that may have any.
+const AnyType = "any"
+
+// Balance compares what was read with what is to land.
+type Balance struct {
+	Input     string      `json:"input"`
+	Outputs   []string    `json:"outputs"`             // of the task, taken together
+	MaxLost   int64       `json:"max_lost,omitempty"`  // how many rows fewer may land than were read; never more
+	Sum       string      `json:"sum,omitempty"`       // the column whose sums are compared; empty: rows are
+	Tolerance string      `json:"tolerance,omitempty"` // by how much the sums may differ: a decimal number, not negative
+	Severity  string      `json:"severity"`            // "fail" or "warn"
+	Text      string      `json:"-"`                   // as in Check
+	Pos       problem.Pos `json:"-"`
+}
+
 // Output is one place to write a relation to.
 type Output struct {
 	Name           string            `json:"name"`
-	From           string            `json:"from"` // a step or input of the task, or the rejects of one
+	From           string            `json:"from"`                 // a step or input of the task, or the rejects of one
+	Quarantine     bool              `json:"quarantine,omitempty"` // what is written is not From itself but the rows that its checks have taken out of it
 	Format         string            `json:"format"`
 	Plugin         *Plugin           `json:"plugin,omitempty"` // nil: the writer is built in
 	Path           string            `json:"-"`                // absolute

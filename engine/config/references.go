@@ -84,7 +84,7 @@ func (l *loader) relations(s section, t Task) []string {
 func (l *loader) source(s section, o *Output, relations []string) {
 	n := s.n.get("from")
 	switch {
-	case s.bad() || n != nil && (n.bad || n.open):
+	case s.bad() || n != nil && (n.bad || n.open) || o.Quarantine:
 	case n == nil && !slices.Contains(relations, o.Name):
 		l.add(o.Pos, s.at+" has no step or input of its name", hintFrom(o.Name, relations))
 	case n == nil:

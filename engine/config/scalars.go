@@ -40,6 +40,9 @@ func (l *loader) scalar(n *node, f *Field, at string) (scalar, bool) {
 	if f.Kind == Option && (n.tag == tagBool || n.tag == tagInt && plainNumber.MatchString(n.text)) {
 		return scalar{text: n.text}, true
 	}
+	if f.Kind == Value && n.tag != tagNull && (n.tag == tagBool || n.tag == tagTime || plainDecimal.MatchString(n.text)) {
+		return scalar{text: n.text}, true
+	}
 	if n.tag != tagText {
 		if (f.Kind == Bytes || f.Kind == Duration) && (n.tag == tagInt || n.tag == tagFloat) {
 			l.at(n, fmt.Sprintf("%s: %s has no unit", at, n.text), "write it as "+f.sample())
@@ -58,6 +61,9 @@ func (l *loader) scalar(n *node, f *Field, at string) (scalar, bool) {
 
 // plainNumber is a whole number that every reader takes for the same: not 010, 0x10 or 1_000.
 var plainNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
+
+// plainDecimal is the same of decimal numbers.
+var plainDecimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
 // read reads a text by the kind of the field; the message says why it cannot be.
 func (f *Field) read(text string) (s scalar, message, hint string) {

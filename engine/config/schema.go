@@ -94,7 +94,10 @@ func taskField() *Field {
 			Doc: "What to read: files, or what another task wrote. Each is a relation that the SQL steps can use."},
 		{Name: "transform", Kind: Map, Keys: Name, Ordered: true, Elem: stepField(), Example: "{clean: SELECT * FROM raw}",
 			Doc: "Named SQL steps, in order. Each is one SELECT, and a relation that later steps can use."},
-		later("expect", "Data checks."),
+		{Name: "expect", Kind: Map, Keys: Name, Elem: &Field{Kind: List, Elem: checkField()}, Example: "{clean: [{not_null: [id]}, {unique: [id]}, {rows: {min: 1}, severity: warn}]}",
+			Doc: "Data checks of inputs and steps, by their names. They are made before anything lands, on the rows that land; a failed one ends the task."},
+		{Name: "reconcile", Kind: List, Elem: reconcileField(), Example: "[{input: raw, output: clean, rows: equal}]",
+			Doc: "Comparisons of what was read with what is to land, made when everything is staged and before anything lands."},
 		{Name: "outputs", Kind: Map, Keys: Name, Required: true, Elem: outputField(), Example: "{clean: {format: parquet, path: lake/orders}}",
 			Doc: "What is written."},
 	}}

@@ -3,9 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/store"
@@ -107,7 +105,12 @@ func (l *Ledger) traces(ctx context.Context, o Record) (t traces, err error) {
 			return t, err
 		}
 		t.held = t.held || d.Holder != nil && d.Holder.Run == o.Run
-		t.todo = t.todo || len(d.Todo) > 0 || slices.ContainsFunc(d.Pending, pendingOf(o.Run))
+		t.todo = t.todo || len(d.Todo) > 0
+		for _, p := range d.Pending {
+			if p.Run == o.Run {
+				t.todo, t.doubtful = true, append(t.doubtful, b.Task+"."+p.Name)
+			}
+		}
 		t.committed = t.committed || d.Finished != nil && d.Finished.Run == o.Run
 		for _, try := range d.Tried {
 			if try.Run != o.Run {
@@ -120,16 +123,6 @@ func (l *Ledger) traces(ctx context.Context, o Record) (t traces, err error) {
 		}
 	}
 	return t, nil
-}
-
-// pendingOf tells whether an entry of Document.Pending is a run's. One that cannot be understood may be.
-func pendingOf(run string) func(json.RawMessage) bool {
-	return func(raw json.RawMessage) bool {
-		var p struct {
-			Run string `json:"run"`
-		}
-		return json.Unmarshal(raw, &p) != nil || p.Run == "" || p.Run == run
-	}
 }
 
 // removeRecord removes a record and its heartbeat. The heartbeat goes first: a run is there as long as either

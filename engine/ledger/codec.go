@@ -105,3 +105,16 @@ func (x *Batch) UnmarshalJSON(data []byte) (err error) {
 	x.extra, err = decodeKeeping(data, (*plain)(x))
 	return err
 }
+
+// MarshalJSON upholds json.Marshaler.
+func (x Pending) MarshalJSON() ([]byte, error) {
+	type plain Pending
+	return encodeKeeping(plain(x), x.extra)
+}
+
+// UnmarshalJSON upholds json.Unmarshaler.
+func (x *Pending) UnmarshalJSON(data []byte) (err error) {
+	type plain Pending
+	x.extra, err = decodeKeeping(data, (*plain)(x))
+	return err
+}

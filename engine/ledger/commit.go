@@ -18,6 +18,7 @@ type Commit struct {
 	Config  string          // hash of the task's configuration
 	Inputs  json.RawMessage // fingerprint of what was read
 	Outputs map[string]Result
+	Checks  []Check           // how the data checks went
 	Skipped map[string]string // outputs that were not written, to their folders: what the last commit says of them stays
 }
 
@@ -34,9 +35,13 @@ type Result struct {
 
 // Commit makes the staged files durable, looks every one of them up, and makes the batch this run's
 // by one save (I4). Before it no file of class Claims is visible (I1); after it the files will land,
-// whoever does it. What replaces folders must have done so by Replace.
+// whoever does it. What replaces folders must have done so by Replace, what has a commit of its own made that by
+// CommitTables.
 func (s *Lease) Commit(ctx context.Context, c Commit) error {
 	if err := s.ready(c); err != nil {
+		return err
+	}
+	if err := s.tablesDone(); err != nil {
 		return err
 	}
 	if err := s.seal(ctx, c); err != nil {
@@ -99,13 +104,19 @@ func (s *Lease) seal(ctx context.Context, c Commit) error {
 	var all []names
 	for _, name := range sortedKeys(s.prepared) {
 		suffix, claims := stagedSuffix, c.Outputs[name].Claims
-		if s.prepared[name].Class == Replaces {
+		if s.prepared[name].keyed() {
+			continue // these are made durable whatever the batch risks
+		}
+		if s.prepared[name].exchanged() {
 			if err := s.furnish(name, c.Outputs[name]); err != nil {
 				return err
 			}
 			suffix, claims = "", s.prepared[name].stagedNames()
 		}
 		all = append(all, s.staged(s.prepared[name], claims, suffix))
+	}
+	if err := s.ledger.durable(namedFirst, false, s.stagedForTables(c)...); err != nil {
+		return err
 	}
 	if err := s.ledger.durable(stagedFirst, s.ledger.cfg.Fast, all...); err != nil {
 		if !s.replacesAny() {
@@ -131,16 +142,20 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 	replaced := d.Finished
 	f := &Finished{
 		Run: s.run.ID, State: c.State, Epoch: s.epoch, At: at, Config: c.Config,
-		Range: orEmpty(d.Range), Inputs: orEmpty(c.Inputs), Outputs: map[string]FinishedOutput{},
+		Range: orEmpty(d.Range), Inputs: orEmpty(c.Inputs), Outputs: map[string]FinishedOutput{}, Checks: c.Checks,
 	}
 	for _, name := range sortedKeys(s.prepared) {
 		p, r := s.prepared[name], c.Outputs[name]
+		if p.keyed() {
+			s.finishTable(d, f, p, r)
+			continue
+		}
 		claims := slices.Concat([]string{}, r.Claims)
 		f.Outputs[name] = FinishedOutput{
 			Class: p.Class, Base: p.Base, Target: p.Target, Claims: claims, Parts: p.Parts, Columns: r.Columns, Rows: r.Rows, Files: r.Files, Bytes: r.Bytes,
 		}
 		e := Entry{Do: Land, Run: s.run.ID, Output: name, Base: p.Base, Absent: p.Absent, Target: p.Target, Staging: p.Staging, Success: p.Success, Fast: s.ledger.cfg.Fast}
-		if p.Class == Replaces {
+		if p.exchanged() {
 			e.Do, e.Committed, e.Marker, e.Parts, e.Renames, e.Moved = Drop, true, p.Marker, p.Parts, p.Renames, p.Moved
 			e.Success = p.Success && (p.Moved != nil || p.parts && len(p.Parts) > 0) // else it came with the folder
 		} else {
@@ -166,6 +181,7 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 			}
 		}
 	}
+	s.settlePending(d)
 	d.Finished, d.Holder, d.Outputs, d.Tried, d.Range = f, nil, nil, nil, nil
 }
 
@@ -177,6 +193,9 @@ func (s *Lease) claimsPresent() map[string]bool {
 		return present
 	}
 	for name, out := range s.doc.Finished.Outputs {
+		if out.Class != Claims {
+			continue
+		}
 		base, _ := s.ledger.find(out.Base)
 		for _, claim := range out.Claims {
 			_, err := os.Lstat(filepath.Join(base, filepath.FromSlash(claim)))
@@ -188,7 +207,10 @@ func (s *Lease) claimsPresent() map[string]bool {
 
 func (s *Lease) lookUpAll(c Commit) error {
 	for _, name := range sortedKeys(s.prepared) {
-		if s.prepared[name].Class == Replaces && s.sealed {
+		if t := s.tables[name]; t != nil && (s.moved || t.Outcome == Found || s.prepared[name].staging == "") {
+			continue // its files are the table's, or not wanted, or there are none
+		}
+		if s.prepared[name].exchanged() && s.sealed {
 			if !s.exchanged {
 				return fmt.Errorf("batch %s: commit before output %s was replaced", s.request.Batch.Name(), name)
 			}

@@ -11,8 +11,8 @@
 //	step      what the save changes                                  a crash after it leaves
 //	Begin     (no document) the run's record, asking, and heartbeat  a record, which the next start removes
 //	Acquire   holder = this run, epoch + 1; and if a dead run held   a holder that the next start takes over; the
-//	          it: todo += drop its staging, pending += its keyed     dead run's staging is on the list, and its
-//	          outputs, tried += it                                   record is mended by the next start
+//	          it: todo += drop its staging, pending += the tables    dead run's staging is on the list, and its
+//	          that it may have committed to, tried += it             record is mended by the next start
 //	(drain)   todo = [], after doing what earlier runs left; tried   the same
 //	          names what a dead run was found to have replaced
 //	(settle)  (documents of other batches) as Acquire and drain,     the same, for a batch that nobody asked for
@@ -21,14 +21,20 @@
 //	          was found that excludes this one
 //	(mend)    (no document) records of dead runs say interrupted     a record that the next start mends
 //	          and by whom, or landed, or are removed
-//	Prepare   outputs: class, base, staging folder                   the same, and a staging folder that the
-//	                                                                 document names, whether it was made or not
+//	Prepare   outputs: class, base, staging folder; and the epoch,   the same, and a staging folder that the
+//	          if a table holds a higher one                          document names, whether it was made or not
+//	Commit-   phase: committing, with the names; then the staged     files in a table's folder that no log names, or
+//	 Tables   files are moved into the tables, and these commit;     a commit of which the document says nothing:
+//	          then phase: done                                       pending, until a later run of the batch looks
 //	Replace   phase: committing, with the names and folders; then    a folder that is the old one or the new one:
 //	          the exchanges; then phase: done                        the staging's grab and the marker tell which
 //	Commit    finished = this run, todo += land its files, drop the  a committed batch with a list; the next
-//	          old data, remove what it replaces, holder = nobody     start of the pipeline carries it out
+//	          old data, remove what it replaces, holder = nobody;    start of the pipeline carries it out
+//	          pending = what could not be resolved, todo +=
+//	          remove what no table has named of the rest
 //	Land      todo = [], after landing, _SUCCESS and removing        a record, which then says landed
-//	Fail      todo += drop its staging, tried, holder = nobody;      a list; the next start carries it out
+//	Fail      todo += drop its staging, pending += the tables that   a list; the next start carries it out
+//	          it may have committed to, tried, holder = nobody;
 //	          then todo = [], after dropping
 //	Release   holder = nobody                                        a record, which the next start removes
 //	End       (no document) record and heartbeat removed             nothing
@@ -37,7 +43,8 @@
 // saves leaves what the first one leaves, and a part of the work that the second one's row names as done by then.
 // Commit is the one point at which the batch becomes the run's. A crash before it leaves no appended file
 // visible, a crash after it nothing undone. (drain), (settle), (enter) and (mend) are parts of Acquire; all but
-// (enter) happen only if there is something to do, and Replace only if an output replaces folders.
+// (enter) happen only if there is something to do, CommitTables only if an output's target has a commit of its own,
+// and Replace only if one replaces folders.
 //
 // # Alive or dead
 //
@@ -95,6 +102,37 @@
 // A run that replaces a folder and any other run that writes to it exclude each other; two that replace
 // folders in one do not. See exclude.go.
 //
+// # Tables
+//
+// A table with a log, and one in a database, has a commit of its own, which its writer makes: see Table. A file
+// in a table's folder that its log does not name is seen by nobody, so that files are moved there first; the commit
+// carries the batch's key and the epoch, and that is how every later run finds it. Whether a table holds the batch is
+// asked of the table alone.
+//
+//	a run dies or is paused            in the table                     whoever takes over         the next run of the batch that commits
+//	before phase: committing           nothing                          drops the staging
+//	before all files are moved         some files                       drops the staging: the     removes the files, as the log has
+//	                                                                    others cannot be moved     never named them
+//	before its commit                  all files                        notes them as pending      the same; the paused one is fenced
+//	after it                           files that the log names         the same                   once: commits nothing, and says what it
+//	                                                                                               found; replaces: replaces them; either
+//	                                                                                               way they stay for ever
+//	after the batch's commit           the same                         drops what is left of the
+//	                                                                    staging, which is empty
+//
+// The fence is the epoch. A writer commits only at the place in the log after the last one that it has looked at, and nothing
+// if it found its batch there with its own epoch or a higher one. So once the next run's commit is in the log, or
+// one that this run has found, no dead run of the batch can make one any more (but for a later one that would have replaced
+// what was found, if the mode was another then: it stays pending): only then is the table asked which of their files
+// it has ever named, and only those go that it has not (I8). It is also asked for the keys of pending entries, and its commit
+// carries them, because the output may have had another name then. An entry that cannot be resolved (the table does not
+// answer; the task does not write to it any more) stays, is named by Status and by every start, and hinders nothing;
+// Forget gives it up. Of class named nothing is ever removed.
+//
+// A lease whose commit nobody can tell of ends there, without another change: its batch is taken over like that of any
+// run that has ended. Durability: fast does not count for what a log is to name: a table of which a named file is missing
+// cannot be read at all.
+//
 // # What holds
 //
 //	I1  no appended file of a batch is visible before its document says committed     Commit, Land
@@ -103,12 +141,14 @@
 //	I3  what became visible is never taken back, except by a committed rerun: old     Ledger.carry, Replace,
 //	    files go after the new ones are there, and no exchange is undone; a part of   work.lookInside
 //	    a result, where entries are moved, is no result
-//	I4  a batch is committed exactly when its document says so; whether a folder was  Commit, work.lookInside
-//	    replaced before that is told by its marker, never guessed
+//	I4  a batch is committed exactly when its document says so; whether a folder was  Commit, work.lookInside,
+//	    replaced before that is told by its marker, what a table holds by its log,    CommitTables
+//	    never guessed
 //	I5  what is found in staging counts, not what a writer reports                    Lease.Staged, Commit
 //	I6  a kill at any instant leaves a state that the next start finishes             Acquire, FinishCommitted
 //	I7  a file that exists and cannot be read is never taken for absent               UnreadableError, exclusion.look
-//	I8  nothing is deleted while an outcome is unknown                                Lease.unknown, Fail
+//	I8  nothing is deleted while an outcome is unknown                                Lease.unknown, Fail,
+//	                                                                                  Lease.settlePending
 //
 // A save has four outcomes. It counted. It certainly did not happen (*SaveError): the lease is as it
 // was and may be failed or released. Somebody else changed the document: if that still names this run
@@ -141,13 +181,14 @@
 //
 // # Not yet
 //
-// Tables and databases (what a newer program staged for one is kept, as pending), and incremental ranges. The
-// document has their fields, and what other programs put there survives.
+// Writers that are Tables: the engine has none yet. Incremental ranges, also those that a table's commit would
+// carry. The document has their field, and what other programs put there survives; so does what a newer program staged for a
+// class that is not known here, as pending.
 //
 // # Reading the source
 //
 // ledger.go opens and looks. run.go and record.go begin and end a run, heart.go keeps it alive, judge.go and
-// identity.go tell whether another one lives. acquire.go, takeover.go, exclude.go, prepare.go, replace.go, commit.go
+// identity.go tell whether another one lives. acquire.go, takeover.go, exclude.go, prepare.go, table.go, replace.go, commit.go
 // are the steps of a lease; lease.go is how a lease saves, loses and fails, wait.go how a start waits. parts.go
 // chooses the folders that are replaced and where they are staged. carry.go carries out lists, grab.go their part
 // about replaced folders, moved.go what is in folders that stay, target.go tells the right disk, finish.go does it for others, cleanup.go mends records, leftovers.go removes what no

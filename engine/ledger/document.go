@@ -15,7 +15,9 @@ type Class string
 // The classes that this package prepares.
 const (
 	Claims   Class = "claims"   // the ledger lands the files after its commit
-	Replaces Class = "replaces" // the folder, or folders in it, are exchanged before the commit
+	Replaces Class = "replaces" // the folder, or folders in it, are exchanged before the commit; or a table replaces the batch's rows in a commit of its own
+	Once     Class = "once"     // of a table: where a dead run has committed the batch, nothing is committed
+	Named    Class = "named"    // of a table: neither can be promised; what dead runs may have left is named, and never removed
 )
 
 // Place is a folder. One that lies under the ledger's parent is kept relative to it, so that it is
@@ -34,7 +36,7 @@ type Document struct {
 	Outputs  map[string]Output `json:"outputs"`  // what the holder is writing
 	Range    json.RawMessage   `json:"range"`    // what incremental inputs are to be read, pinned before they are
 	Todo     []Entry           `json:"todo"`     // what has still to be done to files
-	Pending  []json.RawMessage `json:"pending"`  // keyed outputs of dead runs
+	Pending  []Pending         `json:"pending"`  // tables that runs which did not commit may have written to
 	Tried    []Try             `json:"tried"`    // failed since the last commit, oldest first, at most 16
 	Finished *Finished         `json:"finished"` // the last commit
 
@@ -59,9 +61,10 @@ type Output struct {
 	Mode    string   `json:"mode"`              // mode of the output in the pipeline
 	Base    Place    `json:"base"`              // the output folder
 	Absent  int      `json:"absent,omitempty"`  // how many last elements of base were not there at prepare
-	Target  string   `json:"target"`            // the target id of base
+	Target  string   `json:"target"`            // the target id of base; of a table without a folder, its name
 	Staging string   `json:"staging"`           // its staging folder, relative to the ledger, or a path
 	Phase   string   `json:"phase"`             // how far it is: staging, committing or done
+	Key     string   `json:"key,omitempty"`     // of a table: what its commits of this batch carry, with the epoch
 	Claims  []string `json:"claims"`            // final names, relative to base
 	Success bool     `json:"success,omitempty"` // _SUCCESS is written after landing
 
@@ -72,6 +75,29 @@ type Output struct {
 	Moved   *Moved   `json:"moved,omitempty"`   // from phase committing on: base cannot be renamed, so what is in it is moved
 
 	extra unknown
+}
+
+// Pending is what a run that did not commit the batch has left of one output whose target has a commit of its own,
+// when it had begun that commit, or may have. What it staged may be in the table's folder, and its log may name
+// it, or may yet: nothing of it is removed before the log cannot any more. The next run of the batch that commits
+// to the table finds out.
+type Pending struct {
+	Run    string `json:"run"`    // id of the run
+	Epoch  int64  `json:"epoch"`  // the epoch in which it held the batch
+	Name   string `json:"name"`   // name of the output, which may have another one now
+	Output Output `json:"output"` // what the run had recorded of it; its phase tells whether it knew that it had committed
+
+	extra unknown
+}
+
+// Certain tells whether the run knew that its commit is in the table.
+func (p Pending) Certain() bool { return p.Output.Phase == phaseDone }
+
+// Mark tells a commit in a table's log, or a transaction of a database.
+type Mark struct {
+	Run    string `json:"run"`    // id of the run that made it
+	Epoch  int64  `json:"epoch"`  // the epoch of the batch in which it did; 0: there is none
+	Commit string `json:"commit"` // what people find it by, as "version 12"
 }
 
 // Do is what an entry of the to-do list asks for.
@@ -122,14 +148,15 @@ type Try struct {
 
 // Finished is a commit: the one fact that makes a batch a run's.
 type Finished struct {
-	Run     string                    `json:"run"`     // id of the run
-	State   string                    `json:"state"`   // the run in the run state, as sales.5; empty: none is kept
-	Epoch   int64                     `json:"epoch"`   // the epoch in which it held the batch
-	At      time.Time                 `json:"at"`      // when it committed
-	Config  string                    `json:"config"`  // hash of the task's configuration
-	Range   json.RawMessage           `json:"range"`   // the incremental inputs that it read
-	Inputs  json.RawMessage           `json:"inputs"`  // fingerprint of what was read
-	Outputs map[string]FinishedOutput `json:"outputs"` // what became of each output
+	Run     string                    `json:"run"`              // id of the run
+	State   string                    `json:"state"`            // the run in the run state, as sales.5; empty: none is kept
+	Epoch   int64                     `json:"epoch"`            // the epoch in which it held the batch
+	At      time.Time                 `json:"at"`               // when it committed
+	Config  string                    `json:"config"`           // hash of the task's configuration
+	Range   json.RawMessage           `json:"range"`            // the incremental inputs that it read
+	Inputs  json.RawMessage           `json:"inputs"`           // fingerprint of what was read
+	Outputs map[string]FinishedOutput `json:"outputs"`          // what became of each output
+	Checks  []Check                   `json:"checks,omitempty"` // how the data checks went, in the order of the pipeline
 
 	extra unknown
 }
@@ -141,6 +168,8 @@ type FinishedOutput struct {
 	Target string   `json:"target,omitempty"` // the target id of base
 	Claims []string `json:"claims"`           // final names, relative to base
 	Parts  []string `json:"parts,omitempty"`  // of class Replaces: the folders that were replaced, relative to base
+	Key    string   `json:"key,omitempty"`    // of a table: what its commits of this batch carry, with the epoch
+	Mark   *Mark    `json:"mark,omitempty"`   // of a table: the commit that holds the batch, which a dead run may have made
 
 	// the columns of the relation that was written: files and names of folders do not tell every type
 	Columns []Column `json:"columns,omitempty"`
@@ -150,6 +179,17 @@ type FinishedOutput struct {
 	Bytes int64 `json:"bytes"` // bytes of the files
 
 	extra unknown
+}
+
+// Check is how a data check of the task went.
+type Check struct {
+	Relation string `json:"relation,omitempty"` // the input or step that it is about; absent: it compares input and output
+	Check    string `json:"check"`              // the check, as in the pipeline
+	Severity string `json:"severity"`           // fail, warn or quarantine
+	Passed   bool   `json:"passed"`             // it was not broken
+	Rows     int64  `json:"rows"`               // rows that were looked at
+	Broken   int64  `json:"broken,omitempty"`   // rows that break it
+	Detail   string `json:"detail,omitempty"`   // what was wrong
 }
 
 // Column is a name and its SQL type.
@@ -212,7 +252,7 @@ func (d *Document) encode() ([]byte, error) {
 		d.Todo = []Entry{}
 	}
 	if d.Pending == nil {
-		d.Pending = []json.RawMessage{}
+		d.Pending = []Pending{}
 	}
 	if d.Tried == nil {
 		d.Tried = []Try{}

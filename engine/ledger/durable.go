@@ -15,6 +15,7 @@ import (
 //	stagedFirst          a committed batch lacks files, or has damaged ones               skips it
 //	exchangedFirst       a document says done, and readers find the old folder again      skips it
 //	movedFirst           the marker tells of entries that are not all there               the same as safe
+//	namedFirst           a table's log names files that are damaged or not there          the same as safe
 //	landedFirst          a list is emptied whose files have not got their names           skips it
 //	removedFirst         a list is emptied, and readers see replaced rows beside the new  the same as safe
 //	keptFirst            the only copy of older data is gone                              the same as safe
@@ -34,6 +35,7 @@ var (
 	stagedFirst    = reason{newest: true}
 	exchangedFirst = reason{newest: true, gone: true}
 	movedFirst     = reason{}
+	namedFirst     = reason{}
 	landedFirst    = reason{newest: true, gone: true}
 	removedFirst   = reason{gone: true}
 	keptFirst      = reason{gone: true}
@@ -119,7 +121,7 @@ func (s *Lease) staged(p preparedOutput, claims []string, suffix string) names {
 	for _, part := range p.Parts {
 		n.dirs[filepath.Join(p.data(), filepath.FromSlash(part))] = true // for its marker
 	}
-	if p.Class == Replaces {
+	if p.exchanged() {
 		n.dirs[p.data()] = true
 	}
 	// the staging folder itself, and those above it that this run may have made

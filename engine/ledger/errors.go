@@ -168,16 +168,20 @@ func orUnknown(run string) string {
 	return run
 }
 
-// UnknownError is a save whose outcome could not be found out. Nothing was removed and nothing
-// landed (I8); what it was is in the document.
+// UnknownError is a save, or a commit to a table, whose outcome could not be found out. Nothing was removed and nothing
+// landed (I8); what became of a save is in the document, and what of the commit the next run of the batch asks the table.
 type UnknownError struct {
 	Batch    Batch
 	Step     string
+	Output   string // of a commit to a table: the output; else ""
 	Document string
 	Err      error
 }
 
 func (e *UnknownError) Error() string {
+	if e.Output != "" {
+		return fmt.Sprintf("batch %s: whether the table of output %s took the commit is unknown: %v", e.Batch.Name(), e.Output, e.Err)
+	}
 	return fmt.Sprintf("batch %s: whether the ledger took the save %q is unknown: %v", e.Batch.Name(), e.Step, e.Err)
 }
 func (e *UnknownError) Unwrap() error { return e.Err }
@@ -229,6 +233,18 @@ func (e *ReplaceError) Error() string {
 	return fmt.Sprintf("the folder %s could not be replaced: %v", e.Path, e.Err)
 }
 func (e *ReplaceError) Unwrap() error { return e.Err }
+
+// TableError is a target with a commit of its own that could not be asked, or was certainly not committed to.
+type TableError struct {
+	Output string
+	Path   string // the table's folder, or its name
+	Err    error
+}
+
+func (e *TableError) Error() string {
+	return fmt.Sprintf("the table %s could not be written: %v", e.Path, e.Err)
+}
+func (e *TableError) Unwrap() error { return e.Err }
 
 // TargetElsewhereError is an output folder that belongs to another ledger.
 type TargetElsewhereError struct {

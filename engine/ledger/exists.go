@@ -62,6 +62,39 @@ func CountData(folder, slice string) (files, folders int64, err error) {
 	return files, int64(len(seen)), err
 }
 
+// CountReplaced is CountData of the folders in an output's one that a result puts others in place of.
+func CountReplaced(folder string, r Result) (files, folders int64, err error) {
+	slice, err := patternOf(r.Slice)
+	if err != nil {
+		return 0, 0, err
+	}
+	real, _, err := resolve(folder)
+	if err != nil {
+		return 0, 0, err
+	}
+	parts, err := slice.find(real)
+	if err != nil {
+		return 0, 0, err
+	}
+	set := map[string]bool{}
+	for _, part := range parts {
+		set[part] = true
+	}
+	for _, claim := range r.Claims {
+		set[slice.widen(path.Dir(claim))] = true
+	}
+	for _, part := range sortedKeys(set) {
+		n, deeper, err := CountData(filepath.Join(real, filepath.FromSlash(part)), "")
+		if err != nil {
+			return 0, 0, err
+		}
+		if files += n; n > 0 {
+			folders += max(deeper, 1)
+		}
+	}
+	return files, folders, nil
+}
+
 // StagesBeside tells whether an output that replaces its folder would be staged beside it, because the
 // ledger lies on another disk: readers of ** above the folder can then see its files under two names.
 func (l *Ledger) StagesBeside(folder string) bool {

@@ -93,6 +93,17 @@ func TestCountData(t *testing.T) {
 	if n, m, err := CountData(w.lake, "p=1"); n != 1 || m != 1 || err != nil {
 		t.Fatalf("%d %d %v", n, m, err)
 	}
+	for _, c := range []struct {
+		r              Result
+		files, folders int64
+	}{
+		{Result{}, 0, 0}, {Result{Claims: []string{"p=1/new", "p=9/new"}}, 1, 1}, {Result{Claims: []string{"p=1/new", "p=1/more", "p=0/new"}}, 2, 2},
+		{Result{Claims: []string{"p=1/q=x/new"}}, 0, 0}, {Result{Slice: "p=1"}, 1, 1}, {Result{Slice: "p=1", Claims: []string{"p=1/q=x/new", "p=0/new"}}, 2, 2},
+	} {
+		if n, m, err := CountReplaced(w.lake, c.r); n != c.files || m != c.folders || err != nil {
+			t.Errorf("%+v: %d %d %v", c.r, n, m, err)
+		}
+	}
 	if os.Getuid() != 0 {
 		w.must(os.Chmod(w.lake, 0))
 		if _, _, err := CountData(w.lake, ""); !errors.Is(err, os.ErrPermission) {

@@ -13,12 +13,13 @@ import (
 // Completed is work of earlier runs that FinishCommitted carried out.
 type Completed struct {
 	Batch   Batch
-	Run     string // the run that had committed it; "" if only the staging of failed runs was removed
-	Landed  int    // files at their final names
-	Removed int    // files of the batch that it replaced
-	Missing int    // files that were neither staged nor landed: somebody moved or removed them
-	Dropped int    // staging folders, and old data that was replaced
-	Kept    []Kept // what runs that did not commit had replaced, as they said or as was found when their staging was removed
+	Run     string    // the run that had committed it; "" if only the staging of failed runs was removed
+	Landed  int       // files at their final names
+	Removed int       // files of the batch that it replaced
+	Missing int       // files that were neither staged nor landed: somebody moved or removed them
+	Dropped int       // staging folders, and old data that was replaced
+	Pending []Pending // tables that runs which did not commit may have written to: the next run of the batch finds out
+	Kept    []Kept    // what runs that did not commit had replaced, as they said or as was found when their staging was removed
 }
 
 // FinishCommitted carries out the to-do lists of every batch that a run record of the pipeline names, or one
@@ -89,9 +90,10 @@ func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, er
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &Completed{Batch: d.Batch, Kept: keptByTries(d)}
+	c := &Completed{Batch: d.Batch, Kept: keptByTries(d), Pending: d.Pending}
+	told := len(c.Kept) + len(c.Pending)
 	if len(d.Todo) == 0 {
-		if len(c.Kept) == 0 {
+		if told == 0 {
 			c = nil
 		}
 		return c, nil, nil
@@ -106,7 +108,7 @@ func (l *Ledger) finishOne(ctx context.Context, b Batch) (*Completed, []Left, er
 			done.missing = 0 // as far as a later commit replaced them meanwhile
 		}
 	}
-	if !done.any() && len(c.Kept) == 0 {
+	if !done.any() && told == 0 {
 		return nil, done.left, err
 	}
 	c.Landed, c.Removed, c.Missing, c.Dropped = done.landed, done.removed, done.missing, done.dropped

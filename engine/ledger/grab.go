@@ -23,8 +23,8 @@ func drops(d *Document, run string) []Entry {
 	var list []Entry
 	for _, name := range sortedKeys(d.Outputs) {
 		out := d.Outputs[name]
-		if out.keyed() {
-			continue
+		if out.Staging == "" || out.keyed() && out.Key == "" {
+			continue // no files, or a newer program's, of which it alone knows what may go
 		}
 		list = append(list, Entry{
 			Do: Drop, Run: run, Output: name, Base: out.Base, Absent: out.Absent, Target: out.Target, Staging: out.Staging,

@@ -15,7 +15,7 @@ import (
 const maxConflicts = 4
 
 // Lease is a batch that a run holds. Its methods are called one after the other: Prepare, Staging and
-// Staged as often as there are outputs, then Replace, Commit and Land; or Fail, or Release, at any point before
+// Staged as often as there are outputs, then CommitTables, Replace, Commit and Land; or Fail, or Release, at any point before
 // Commit. A method that returns a *LostError or an *UnknownError ends the lease: nothing more may be
 // called.
 type Lease struct {
@@ -35,6 +35,9 @@ type Lease struct {
 	replaced  map[string][]string // per output: the folders that were put in place
 	existed   map[string]int      // per output: how many of them took the place of another
 	exchanged bool                // all of them
+	tables    map[string]*tabled  // per output whose target has a commit of its own
+	moved     bool                // files may be in the tables' folders
+	settled   map[string]settlement
 	committed bool
 	ended     bool
 	clean     bool // no document names anything of it any more
@@ -137,7 +140,7 @@ func (s *Lease) lost(ctx context.Context, now *Document, v store.Version) error 
 // are not among them.
 func (s *Lease) dropLate() {
 	for _, name := range sortedKeys(s.prepared) {
-		if p := s.prepared[name]; p.Class == Claims || s.replaced == nil {
+		if p := s.prepared[name]; p.staging != "" && (!p.exchanged() || s.replaced == nil) {
 			s.ledger.dropStaging(p.staging, nil) // what is left is named by Status
 		}
 	}
@@ -192,7 +195,7 @@ func (s *Lease) Release(ctx context.Context) error {
 }
 
 // Fail ends a lease whose run cannot go on. Nothing of it had become visible but the folders that
-// Replaced names, which stay. The document says so before anything is removed (I8); then the staging
+// Replaced names and the commits that Tables names, which stay. The document says so before anything is removed (I8); then the staging
 // goes, and what it holds of folders that were replaced. The error is only about that: the caller has the
 // run's own.
 func (s *Lease) Fail(ctx context.Context, reason string) error {
@@ -203,6 +206,7 @@ func (s *Lease) Fail(ctx context.Context, reason string) error {
 	change := func(d *Document) {
 		d.Holder = nil
 		d.Todo = append(d.Todo, drops(d, s.run.ID)...)
+		d.Pending = append(d.Pending, pendings(d, s.run.ID)...)
 		d.Outputs = nil
 		d.try(try)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -117,7 +118,7 @@ func (l *Ledger) sub(elem ...string) string {
 func (l *Ledger) id() (string, error) {
 	data, err := os.ReadFile(l.sub("id"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return "", l.isNew()
 	}
 	if err != nil {
 		return "", &UnreadableError{Path: l.sub("id"), Reason: err.Error(), Err: err}
@@ -127,6 +128,22 @@ func (l *Ledger) id() (string, error) {
 		return "", &UnreadableError{Path: l.sub("id"), Reason: "it must hold 32 hex digits"}
 	}
 	return id, nil
+}
+
+// isNew refuses a ledger whose id is gone. Documents come after it, so one that has any has had an id, which its
+// outputs name: with another one they would be taken for another ledger's.
+func (l *Ledger) isNew() error {
+	entries, err := os.ReadDir(l.sub("batches"))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if _, again := os.Stat(l.sub("id")); again == nil { // another start has made it meanwhile
+		return nil
+	}
+	if err != nil {
+		return &UnreadableError{Path: l.sub("batches"), Reason: err.Error(), Err: err}
+	}
+	return &UnreadableError{Path: l.sub("id"), Gone: true, Reason: "the ledger has documents, so it had an id, which its outputs name"}
 }
 
 // load reads the document of a batch; one that never was is new and free.
@@ -190,7 +207,8 @@ type View struct {
 	Stuck    []Left     // entries of Todo that cannot be carried out now, as far as can be told by looking
 	Drops    []Entry    // what the holder staged, dropped when the batch is taken over from it
 	Tried    []Try
-	Document string // path of the document; "" if it never was
+	Pending  []Pending // tables that runs which did not commit may have written to, the holder's among them: the next run of the batch finds out
+	Document string    // path of the document; "" if it never was
 }
 
 // Look tells what a run of the batch would meet. It changes nothing.
@@ -203,11 +221,12 @@ func (l *Ledger) Look(ctx context.Context, b Batch) (View, error) {
 }
 
 func (l *Ledger) view(d *Document, v store.Version) View {
-	view := View{Batch: d.Batch, State: StateFree, Finished: d.Finished, Todo: d.Todo, Stuck: l.stuck(d), Tried: d.Tried, Document: v.Path}
+	view := View{Batch: d.Batch, State: StateFree, Finished: d.Finished, Todo: d.Todo, Stuck: l.stuck(d), Tried: d.Tried, Pending: d.Pending, Document: v.Path}
 	switch {
 	case d.Holder != nil:
 		view.State = StateHeld
 		view.Drops = drops(d, d.Holder.Run)
+		view.Pending = slices.Concat(d.Pending, pendings(d, d.Holder.Run))
 		view.Held = l.judgeHolder(d, v, l.cfg.Now())
 	case d.Finished != nil:
 		view.State = StateFinished

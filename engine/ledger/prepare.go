@@ -38,9 +38,12 @@ type OutputSpec struct {
 	Name    string
 	Class   Class
 	Mode    string
-	Base    string // absolute path of the output folder; need not exist
+	Base    string // absolute path of the output folder; need not exist; "": of a Table that has none
 	Success bool   // write _SUCCESS after landing
 	Parts   bool   // of class Replaces: folders in it are replaced, not the folder itself
+
+	Table  Table  // of classes Once and Named, and of Replaces where rows of a table are replaced; else nil
+	Target string // of a Table without a folder: a name that is that of no other, as its database and its own
 }
 
 // preparedOutput is where an output is staged, and lands.
@@ -55,7 +58,7 @@ type preparedOutput struct {
 
 // data is the folder that writers stage in.
 func (p preparedOutput) data() string {
-	if p.Class == Replaces {
+	if p.exchanged() {
 		return filepath.Join(p.staging, newFolder)
 	}
 	return p.staging
@@ -77,7 +80,7 @@ func (p preparedOutput) inLedger() bool { return inLedger(p.Staging) }
 
 // Prepare makes a staging folder for each output, on the disk that the output is on. Where that is is
 // saved in the document before it exists, so that nothing is ever staged that nobody knows of. A
-// folder that is absent stays absent until landing.
+// folder that is absent stays absent until landing. Tables are asked what they hold of the batch: see Tables, and *TableError.
 //
 // It returns an *OutputUnwritableError, a *TargetElsewhereError or an *UnreadableError before anything
 // is staged.
@@ -100,7 +103,12 @@ func (s *Lease) Prepare(ctx context.Context, outputs []OutputSpec) error {
 		prepared[spec.Name] = p
 	}
 	s.prepared = prepared
-	err := s.save(ctx, "prepare", func(d *Document) {
+	epoch, err := s.lookAtTables(ctx, outputs)
+	if err != nil {
+		return err
+	}
+	err = s.save(ctx, "prepare", func(d *Document) {
+		d.Epoch = epoch
 		d.Outputs = map[string]Output{}
 		for name, p := range prepared {
 			d.Outputs[name] = p.Output
@@ -109,7 +117,11 @@ func (s *Lease) Prepare(ctx context.Context, outputs []OutputSpec) error {
 	if err != nil {
 		return err
 	}
+	s.epoch = epoch
 	for _, spec := range outputs {
+		if spec.Base == "" {
+			continue
+		}
 		if err := s.makeStaging(prepared[spec.Name]); err != nil {
 			return err
 		}
@@ -120,11 +132,18 @@ func (s *Lease) Prepare(ctx context.Context, outputs []OutputSpec) error {
 // plan looks at one output and chooses its staging folder. It leaves nothing behind.
 func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 	p := preparedOutput{name: spec.Name, parts: spec.Parts}
-	if spec.Class != Claims && spec.Class != Replaces {
-		return p, fmt.Errorf("output %s: class %q is not known to this version", spec.Name, spec.Class)
+	if err := spec.check(); err != nil {
+		return p, err
 	}
 	if err := checkName(spec.Name); err != nil {
 		return p, err
+	}
+	if spec.Table != nil {
+		p.Key = tableKey(s.request.Batch, spec.Name)
+	}
+	if spec.Base == "" {
+		p.Output = Output{Class: spec.Class, Mode: spec.Mode, Target: spec.Target, Phase: phaseStaging, Key: p.Key, Claims: []string{}}
+		return p, nil
 	}
 	base, absent, err := resolve(spec.Base)
 	if err == nil && absent == 0 {
@@ -144,7 +163,7 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 		target.ID = store.NewID()
 	}
 	var staging string
-	if spec.Class == Replaces {
+	if spec.Class == Replaces && spec.Table == nil {
 		p.Marker = partMarker + store.NewID()[:12]
 		p.stays = !spec.Parts && absent == 0 && isMountPoint(base)
 		staging, p.Renames, err = s.chooseReplacing(spec, base, absent)
@@ -158,7 +177,7 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 	p.Output = Output{
 		Class: spec.Class, Mode: spec.Mode, Base: s.ledger.place(base), Absent: absent, Target: target.ID,
 		Staging: staging, Phase: phaseStaging, Claims: []string{}, Success: spec.Success,
-		Marker: p.Marker, Renames: p.Renames,
+		Marker: p.Marker, Renames: p.Renames, Key: p.Key,
 	}
 	return p, nil
 }
@@ -240,7 +259,7 @@ func (s *Lease) makeStaging(p preparedOutput) error {
 	if err == nil && !p.inLedger() { // there the marker alone tells that the folder may be removed
 		err = s.ledger.durable(recordFirst, false, folder(p.staging))
 	}
-	if err == nil && p.Class == Replaces {
+	if err == nil && p.exchanged() {
 		err = s.makeNew(p)
 	}
 	if err != nil {

@@ -172,7 +172,7 @@ func (l *Ledger) stagedBy(dir string) string {
 }
 
 // Forget takes off the lists of all batches what is left of a run and cannot be carried out, and the outputs
-// that it had replaced without a commit. It returns what was given up, entry by entry: whose names they are is a
+// that it had replaced without a commit; files of it that a table may name stay where they are. It returns what was given up, entry by entry: whose names they are is a
 // person's business from now on. What can be carried out is, first. A batch that a living run holds is a
 // *HeldError.
 func (l *Ledger) Forget(ctx context.Context, run string) ([]Left, error) {
@@ -195,6 +195,9 @@ func (l *Ledger) Forget(ctx context.Context, run string) ([]Left, error) {
 	return given, nil
 }
 
+// errNotLookedUp is why files of a dead run that lie in a table are given up.
+var errNotLookedUp = errors.New("whether the table names these files was not found out yet: those that it does not name are nobody's")
+
 func (l *Ledger) forgetIn(ctx context.Context, name, run string) ([]Left, error) {
 	d, v, err := l.loadName(ctx, name)
 	if errors.As(err, new(*UnreadableError)) {
@@ -205,7 +208,8 @@ func (l *Ledger) forgetIn(ctx context.Context, name, run string) ([]Left, error)
 	}
 	of := func(e Entry) bool { return e.Run == run }
 	kept := slices.ContainsFunc(d.Tried, func(t Try) bool { return t.Run == run && len(t.Kept) > 0 })
-	if !slices.ContainsFunc(d.Todo, of) && !kept {
+	doubted := func(p Pending) bool { return p.Run == run }
+	if !slices.ContainsFunc(d.Todo, of) && !kept && !slices.ContainsFunc(d.Pending, doubted) {
 		return nil, nil
 	}
 	if held := l.judgeHolder(d, v, l.cfg.Now()); held != nil {
@@ -218,6 +222,14 @@ func (l *Ledger) forgetIn(ctx context.Context, name, run string) ([]Left, error)
 	given := slices.DeleteFunc(done.left, func(left Left) bool { return !of(left.Entry) })
 	done.apply(d)
 	d.Todo = slices.DeleteFunc(d.Todo, of)
+	for _, p := range d.Pending {
+		if doubted(p) {
+			base, _ := l.find(p.Output.Base)
+			given = append(given, Left{Batch: d.Batch, Path: base, Err: errNotLookedUp,
+				Entry: Entry{Do: "keep", Run: run, Output: p.Name, Base: p.Output.Base, Target: p.Output.Target, Names: p.Output.Claims}})
+		}
+	}
+	d.Pending = slices.DeleteFunc(d.Pending, doubted)
 	for i := range d.Tried {
 		if d.Tried[i].Run == run {
 			d.Tried[i].Kept = nil

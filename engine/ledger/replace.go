@@ -45,7 +45,7 @@ func (s *Lease) Replace(ctx context.Context, c Commit) error {
 	if err := s.ready(c); err != nil {
 		return err
 	}
-	names := slices.DeleteFunc(sortedKeys(s.prepared), func(name string) bool { return s.prepared[name].Class != Replaces })
+	names := slices.DeleteFunc(sortedKeys(s.prepared), func(name string) bool { return !s.prepared[name].exchanged() })
 	if len(names) == 0 {
 		return nil
 	}
@@ -251,7 +251,7 @@ func (s *Lease) putInPlace(ctx context.Context, name, part string) (old bool, er
 func (s *Lease) makeRoom(name string) (map[string]bool, error) {
 	p, dirs := s.prepared[name], map[string]bool{}
 	above, missing := p.base, p.Absent
-	if !p.parts {
+	if !p.parts && !p.keyed() {
 		above, missing = filepath.Dir(p.base), p.Absent-1
 	}
 	if missing > 0 {
@@ -267,7 +267,7 @@ func (s *Lease) makeRoom(name string) (map[string]bool, error) {
 			return nil, err
 		}
 	}
-	if !p.parts && p.Moved == nil { // the target file comes with the folder
+	if !p.parts && !p.keyed() && p.Moved == nil { // the target file comes with the folder
 		return dirs, nil
 	}
 	dirs[p.base] = true

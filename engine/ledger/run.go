@@ -147,6 +147,11 @@ func (r *Run) doubtful() (outputs []string) {
 		for _, name := range sortedKeys(s.replaced) {
 			outputs = append(outputs, s.request.Batch.Task+"."+name)
 		}
+		for _, name := range sortedKeys(s.tables) {
+			if s.tables[name].doubtful() {
+				outputs = append(outputs, s.request.Batch.Task+"."+name)
+			}
+		}
 	}
 	return outputs
 }

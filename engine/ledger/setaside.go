@@ -100,11 +100,17 @@ func (l *Ledger) mayLive(name string) error {
 func (l *Ledger) unclaimed(ctx context.Context, d *Document, since store.Version) ([]string, error) {
 	bases := map[string]bool{}
 	for _, out := range d.Outputs {
+		if out.keyed() {
+			continue // its log tells
+		}
 		base, _ := l.find(out.Base)
 		bases[base] = true
 	}
 	if d.Finished != nil {
 		for _, out := range d.Finished.Outputs {
+			if out.Key != "" {
+				continue
+			}
 			base, _ := l.find(out.Base)
 			bases[base] = true
 		}

@@ -115,6 +115,9 @@ func (l *Ledger) loadName(ctx context.Context, name string) (*Document, store.Ve
 // noteStaging collects the staging folders that a document names, and the folders where others may lie.
 func (l *Ledger) noteStaging(d *Document, named, bases map[string]bool) {
 	note := func(p Place, staging string) {
+		if p.Path == "" {
+			return // a table without a folder
+		}
 		base, _ := l.find(p)
 		bases[base], bases[filepath.Dir(base)] = true, true // beside a folder that is replaced
 		if staging != "" {
@@ -126,6 +129,9 @@ func (l *Ledger) noteStaging(d *Document, named, bases map[string]bool) {
 	}
 	for _, e := range d.Todo {
 		note(e.Base, e.Staging)
+	}
+	for _, p := range d.Pending {
+		note(p.Output.Base, "")
 	}
 	if d.Finished != nil {
 		for _, out := range d.Finished.Outputs {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +17,7 @@ type Takeover struct {
 	Beat    time.Time // its last heartbeat; zero: it could not be read
 	Certain bool      // it has certainly ended; else it gave no sign for the timeout
 	Kept    []Kept    // what it, or an earlier dead run, had replaced without a commit: that stays until the batch is run again
+	Pending []Pending // tables that it had begun to commit to, or may have: the next run of the batch finds out
 	Dropped int       // staging folders that were removed
 	Left    []Left    // what could not be removed: it stays on the batch's list
 }
@@ -31,33 +31,11 @@ func takeOver(d *Document, held *HeldError, by string, now time.Time) *Takeover 
 		reason = fmt.Sprintf("it gave no sign for %s", held.Age.Round(time.Second))
 	}
 	d.Todo = append(d.Todo, drops(d, dead.Run)...)
-	d.Pending = append(d.Pending, pendings(d, dead.Run)...)
+	pending := pendings(d, dead.Run)
+	d.Pending = append(d.Pending, pending...)
 	d.try(Try{Run: dead.Run, Epoch: d.Epoch, At: now.UTC().Truncate(time.Second), Reason: reason + " before it committed", By: by})
 	d.Outputs = nil
-	return &Takeover{Batch: d.Batch, Dead: dead, Beat: held.Beat, Certain: held.Gone}
-}
-
-// keyed tells whether an output's target has a log of its own, in which the batch's key is looked up: its
-// files may be the table's already, so that nothing of it may be removed before the log was read.
-func (o Output) keyed() bool { return o.Class != Claims && o.Marker == "" }
-
-// pendings gives what is to be looked up of the keyed outputs that the document records for its holder.
-func pendings(d *Document, run string) (list []json.RawMessage) {
-	for _, name := range sortedKeys(d.Outputs) {
-		if !d.Outputs[name].keyed() {
-			continue
-		}
-		data, err := json.Marshal(struct {
-			Run    string `json:"run"`
-			Epoch  int64  `json:"epoch"`
-			Name   string `json:"name"`
-			Output Output `json:"output"`
-		}{run, d.Epoch, name, d.Outputs[name]})
-		if err == nil { // an Output came from JSON, or is made of text and numbers
-			list = append(list, data)
-		}
-	}
-	return list
+	return &Takeover{Batch: d.Batch, Dead: dead, Beat: held.Beat, Certain: held.Gone, Pending: pending}
 }
 
 // tookOver notes a takeover when its list has been gone through.

@@ -178,3 +178,32 @@ func TestAnotherMachinesPath(t *testing.T) {
 	}
 	w.must(run.End(context.Background(), Interrupted))
 }
+
+// A ledger whose id is gone is damaged, not new (I7): with a new id its outputs would be another ledger's. One that has no document is new.
+func TestI7_ALedgerWhoseIDIsGone(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.once(w.open(nil), old))
+	l := w.open(nil)
+	id, err := l.id()
+	w.must(err)
+	w.must(os.Remove(l.sub("id")))
+	var bad *UnreadableError
+	if err := w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1a"}}); !errors.As(err, &bad) || bad.Path != l.sub("id") || !bad.Gone {
+		t.Fatalf("a run: %v", err)
+	}
+	if _, err := l.Recover(context.Background(), Recovery{Pipeline: "sales"}); !errors.As(err, &bad) {
+		t.Fatalf("recover: %v", err)
+	}
+	if _, err := l.Status(context.Background(), "sales"); !errors.As(err, &bad) {
+		t.Fatalf("status: %v", err)
+	}
+	if is, err := there(l.sub("id")); err != nil || is {
+		t.Fatalf("it was made again: %v", err)
+	}
+	w.must(os.WriteFile(l.sub("id"), []byte(id+"\n"), 0o666))
+	w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1a"}}))
+
+	w = newWorld(t)
+	w.must(os.MkdirAll(filepath.Join(w.dir, ".ubunye", "batches"), 0o777))
+	w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1a"}}))
+}

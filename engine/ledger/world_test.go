@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ubunye-io/ubunye/engine/ledger/internal/tablelog"
 	"github.com/ubunye-io/ubunye/engine/store"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 	"github.com/ubunye-io/ubunye/schemas/schematest"
@@ -133,9 +134,13 @@ type job struct {
 	anyway bool
 	mode   string // "": append
 	slice  string
-	fails  bool // after everything was staged
-	over   bool // every other run is declared dead
-	flat   bool // files at the top of the folder
+	fails  bool           // after everything was staged
+	over   bool           // every other run is declared dead
+	flat   bool           // files at the top of the folder
+	class  Class          // of a table; "": not one
+	output string         // its name; "": clean
+	bad    tablelog.Fault // of its writer
+	deaf   bool           // the table cannot be read back after a failed put
 }
 
 // flat is a job whose files lie at the top of the folder.
@@ -152,7 +157,7 @@ func (w *world) once(l *Ledger, j job) error {
 		return err
 	}
 	run, err := l.Begin(ctx, RunInfo{Pipeline: j.batch.Pipeline, State: j.batch.Pipeline + ".1", Batches: []Batch{j.batch},
-		Targets: []Target{{Path: w.lake, Adds: j.mode == "", Parts: j.mode == partsMode}}})
+		Targets: []Target{{Path: w.lake, Adds: j.mode == "" || j.class != "", Parts: j.mode == partsMode}}})
 	if err != nil {
 		return err
 	}
@@ -203,6 +208,9 @@ func (w *world) specOf(mode string) []OutputSpec {
 
 func (w *world) write(s *Lease, j job) error {
 	ctx := context.Background()
+	if j.class != "" {
+		return w.writeTable(s, j)
+	}
 	if err := s.Prepare(ctx, w.specOf(j.mode)); err != nil {
 		return err
 	}

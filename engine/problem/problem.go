@@ -36,6 +36,7 @@ const (
 	InputSuperseded Code = "InputSuperseded"
 
 	// Exit 3: the data is not as it must be; nothing landed.
+	CheckFailed    Code = "CheckFailed"    // rows are not as expect or reconcile say
 	TooManyRejects Code = "TooManyRejects" // more rows of an input are not as declared than max_rejects allows
 
 	// Exit 4: reading, transforming or writing failed.
@@ -78,7 +79,7 @@ func (c Code) Exit() int {
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage
-	case TooManyRejects:
+	case CheckFailed, TooManyRejects:
 		return ExitCheck
 	case RunLeaseLost, OutcomeUnknown:
 		return ExitLost

@@ -60,6 +60,10 @@ func (p *Plain) backfill(e Event) {
 			p.warned = map[string]bool{}
 		}
 		p.warned[e.Message] = true
+	case CheckDone:
+		if e.warns() {
+			fmt.Fprintf(p.Err, "%s %s: %s\n", p.paint(yellow, "warning:"), e.Date, e.Message)
+		}
 	case PluginLog:
 		if e.Level != "debug" {
 			fmt.Fprintf(p.Err, "%s: %s says: %s\n", e.Date, e.Plugin, e.Message)

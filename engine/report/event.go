@@ -12,26 +12,28 @@ type Kind string
 
 // The kinds of Event.
 const (
-	RunStarted    Kind = "run_started"       // The run holds all its batches and begins.
-	WorkFinished  Kind = "work_finished"     // What an earlier run had committed was landed, or removed.
-	RunWaiting    Kind = "run_waiting"       // The run waits for what another one holds.
-	BatchTaken    Kind = "batch_taken"       // A batch was taken over from a dead run.
-	TaskStarted   Kind = "task_started"      // A task begins.
-	StepStarted   Kind = "step_started"      // A step of a task begins.
-	InputRead     Kind = "input_read"        // An input with rejects was read: how many of its rows are as declared.
-	Progress      Kind = "progress"          // A task is at work: how far it is. With --json it is told every 10 seconds.
-	OutputLanded  Kind = "output_landed"     // An output of the task is committed and its files are there.
-	OutputSkipped Kind = "output_skipped"    // Nothing was written to an output: the mode is ignore, and there is data.
-	TaskFinished  Kind = "task_finished"     // A task is done and all its outputs have landed.
-	TaskCompleted Kind = "task_completed"    // A task counts as done: a run that died before it could say so had committed its batch.
-	TaskFailed    Kind = "task_failed"       // A task failed; there is one event for each of its problems.
-	TaskCancelled Kind = "task_cancelled"    // A task does not run, because of what became of another one.
-	Problem       Kind = "problem"           // Something stops the run, or keeps it from starting.
-	Warning       Kind = "warning"           // Something that a person should know; the run goes on.
-	PluginLog     Kind = "plugin_log"        // A plugin says something, in its own words.
-	BatchFinished Kind = "batch_finished"    // Of a backfill: the run of one date has ended.
-	BackfillDone  Kind = "backfill_finished" // A backfill has ended: what became of every date of the range.
-	RunFinished   Kind = "run_finished"      // The program ends. It is always the last event.
+	RunStarted     Kind = "run_started"       // The run holds all its batches and begins.
+	WorkFinished   Kind = "work_finished"     // What an earlier run had committed was landed, or removed.
+	RunWaiting     Kind = "run_waiting"       // The run waits for what another one holds.
+	BatchTaken     Kind = "batch_taken"       // A batch was taken over from a dead run.
+	TaskStarted    Kind = "task_started"      // A task begins.
+	StepStarted    Kind = "step_started"      // A step of a task begins.
+	InputRead      Kind = "input_read"        // An input with rejects was read: how many of its rows are as declared.
+	Progress       Kind = "progress"          // A task is at work: how far it is. With --json it is told every 10 seconds.
+	CheckDone      Kind = "check_done"        // A data check was made.
+	OutputReplaces Kind = "output_replaces"   // An output is about to replace data that is there.
+	OutputLanded   Kind = "output_landed"     // An output of the task is committed and its files are there.
+	OutputSkipped  Kind = "output_skipped"    // Nothing was written to an output: the mode is ignore, and there is data.
+	TaskFinished   Kind = "task_finished"     // A task is done and all its outputs have landed.
+	TaskCompleted  Kind = "task_completed"    // A task counts as done: a run that died before it could say so had committed its batch.
+	TaskFailed     Kind = "task_failed"       // A task failed; there is one event for each of its problems.
+	TaskCancelled  Kind = "task_cancelled"    // A task does not run, because of what became of another one.
+	Problem        Kind = "problem"           // Something stops the run, or keeps it from starting.
+	Warning        Kind = "warning"           // Something that a person should know; the run goes on.
+	PluginLog      Kind = "plugin_log"        // A plugin says something, in its own words.
+	BatchFinished  Kind = "batch_finished"    // Of a backfill: the run of one date has ended.
+	BackfillDone   Kind = "backfill_finished" // A backfill has ended: what became of every date of the range.
+	RunFinished    Kind = "run_finished"      // The program ends. It is always the last event.
 )
 
 // Event is something that happened. Fields that do not apply are zero and left out of JSON. The tag `in` says which
@@ -43,21 +45,31 @@ type Event struct {
 	// what happened
 	Kind Kind `json:"event" in:"*"`
 	// id of the run; absent while it has none, as when it is refused
-	Run string `json:"run,omitempty" in:"run_started run_waiting? batch_taken task_started step_started input_read progress output_landed output_skipped task_finished task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
+	Run string `json:"run,omitempty" in:"run_started run_waiting? batch_taken task_started step_started input_read progress check_done output_replaces output_landed output_skipped task_finished task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
 	// name of the pipeline
 	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
 	// name of the task
-	Task string `json:"task,omitempty" in:"batch_taken task_started step_started input_read progress output_landed output_skipped task_completed task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
+	Task string `json:"task,omitempty" in:"batch_taken task_started step_started input_read progress check_done output_replaces output_landed output_skipped task_completed task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
 	// the batch's variables, as dt=2026-01-01; absent: it has none
-	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? input_read? progress? output_landed? output_skipped? task_completed task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
+	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? input_read? progress? check_done? output_replaces? output_landed? output_skipped? task_completed task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
 	// which one: ask, read, stage, commit or land
 	Step string `json:"step,omitempty" in:"step_started progress"`
-	// name of the output
-	Output string `json:"output,omitempty" in:"output_landed output_skipped task_failed? problem? warning? plugin_log?"`
+	// the input or step that the check is about; absent: it compares input and output
+	Relation string `json:"relation,omitempty" in:"check_done?"`
+	// the check, as in the pipeline
+	Check string `json:"check,omitempty" in:"check_done"`
+	// what it means if the check is broken: fail, warn or quarantine
+	Severity string `json:"severity,omitempty" in:"check_done"`
+	// whether the check is not broken
+	Passed *bool `json:"passed,omitempty" in:"check_done"`
+	// rows that break the check
+	Broken *int64 `json:"broken,omitempty" in:"check_done?"`
+	// name of the output; of a check: the one that takes the rows which break it
+	Output string `json:"output,omitempty" in:"check_done? output_replaces output_landed output_skipped task_failed? problem? warning? plugin_log?"`
 	// the output's folder, as the pipeline file has it
-	Path string `json:"path,omitempty" in:"output_landed output_skipped"`
+	Path string `json:"path,omitempty" in:"output_replaces output_landed output_skipped"`
 	// delivery class: claims or replaces
-	Class string `json:"class,omitempty" in:"output_landed output_skipped"`
+	Class string `json:"class,omitempty" in:"output_replaces output_landed output_skipped"`
 	// the name by which the pipeline knows the plugin
 	Plugin string `json:"plugin,omitempty" in:"plugin_log"`
 	// how grave it is: debug, info, warn or error
@@ -67,7 +79,7 @@ type Event struct {
 	// the task that failed, or wrote nothing
 	Cause string `json:"cause,omitempty" in:"task_cancelled"`
 	// what happened, for people, on one line
-	Message string `json:"message,omitempty" in:"run_waiting batch_taken output_skipped task_completed task_failed task_cancelled problem warning plugin_log?"`
+	Message string `json:"message,omitempty" in:"run_waiting batch_taken check_done? output_skipped task_completed task_failed task_cancelled problem warning plugin_log?"`
 	// bytes of the files that the task reads, once they are listed
 	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
 	// name of the input
@@ -76,14 +88,16 @@ type Event struct {
 	RowsRead *int64 `json:"rows_read,omitempty" in:"input_read"`
 	// rows that are not as declared
 	Rejected *int64 `json:"rejected,omitempty" in:"input_read"`
-	// rows written; of an input: that are as declared; in progress: of the outputs that are staged whole; of a date: of all its outputs
-	Rows *int64 `json:"rows,omitempty" in:"input_read output_landed output_skipped progress? batch_finished"`
+	// rows written; in progress: of the outputs that are staged whole; of a date: of all its outputs; of a check: rows that it looked at; of an input: that are as declared
+	Rows *int64 `json:"rows,omitempty" in:"input_read check_done? output_landed output_skipped progress? batch_finished"`
 	// bytes of the files written; in progress: so far
 	Bytes *int64 `json:"bytes,omitempty" in:"output_landed output_skipped progress?"`
 	// files written, or landed for an earlier run; in progress: so far
 	Files *int64 `json:"files,omitempty" in:"output_landed output_skipped work_finished progress?"`
-	// files of the batch's earlier commit that went
-	Replaced int64 `json:"replaced,omitempty" in:"output_landed?"`
+	// files of the batch's earlier commit that went; of output_replaces: files that are there and go
+	Replaced int64 `json:"replaced,omitempty" in:"output_replaces output_landed?"`
+	// folders below the output's that hold some of those files
+	Partitions *int64 `json:"partitions,omitempty" in:"output_replaces"`
 	// folders that were there and were replaced whole
 	Folders *int64 `json:"folders,omitempty" in:"output_landed?"`
 	// seconds since the task began; of a date: since its run was started; of a backfill and of the last event: since the program began

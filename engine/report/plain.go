@@ -34,6 +34,10 @@ func (p *Plain) Report(e Event) {
 		fmt.Fprintf(p.Err, "%s: %s\n", label(e), e.Message)
 	case Warning:
 		fmt.Fprintln(p.Err, p.paint(yellow, "warning:")+" "+e.Message)
+	case CheckDone:
+		if e.warns() {
+			fmt.Fprintln(p.Err, p.paint(yellow, "warning:")+" "+e.Message)
+		}
 	case PluginLog:
 		if e.Level == "debug" {
 			break // for the plugin's author, who takes --json
@@ -66,6 +70,12 @@ func (p *Plain) Report(e Event) {
 		fmt.Fprintf(p.Err, "%s: input %s: %s read, %d as declared, %d rejected\n", label(e), e.Input, Count(value(e.RowsRead), "row"), value(e.Rows), value(e.Rejected))
 	case Progress:
 		fmt.Fprintf(p.Err, "%s%s\n", label(e), state(e))
+	case OutputReplaces:
+		what := Count(e.Replaced, "file")
+		if value(e.Partitions) > 0 {
+			what += ", " + Count(*e.Partitions, "partition")
+		}
+		fmt.Fprintf(p.Err, "%s: output %s replaces %s in %s\n", label(e), e.Output, what, e.Path)
 	case OutputLanded:
 		replaced := ""
 		if e.Replaced > 0 {
@@ -78,6 +88,9 @@ func (p *Plain) Report(e Event) {
 			Count(value(e.Rows), "row"), Count(value(e.Files), "file"), Size(value(e.Bytes)), e.Path, replaced)
 	}
 }
+
+// warns tells of a check that a person should know of it; of one that ends the task its problem tells.
+func (e Event) warns() bool { return e.Passed != nil && !*e.Passed && e.Severity != "fail" }
 
 func value(n *int64) int64 {
 	if n == nil {

@@ -14,6 +14,8 @@ func number(n int64) *int64 { return &n }
 var events = []Event{
 	{Kind: TaskStarted, Task: "clean", Batch: "dt=2026-01-01"},
 	{Kind: StepStarted, Task: "clean", Step: "read"},
+	{Kind: OutputReplaces, Task: "clean", Output: "orders", Path: "lake/orders", Class: "replaces", Replaced: 3, Partitions: number(1)},
+	{Kind: OutputReplaces, Task: "clean", Output: "flat", Path: "lake/flat", Class: "replaces", Replaced: 1, Partitions: number(0)},
 	{Kind: OutputLanded, Task: "clean", Output: "orders", Path: "lake/orders", Class: "claims", Rows: number(0), Files: number(1), Bytes: number(1536), Replaced: 2},
 	{Kind: TaskFinished, Task: "clean", Batch: "dt=2026-01-01", Duration: 1.25},
 	{Kind: Warning, Message: "look out"},
@@ -29,7 +31,7 @@ func TestPlain(t *testing.T) {
 	if want := "clean.orders: 0 rows in 1 file (1.5 KiB) landed in lake/orders, replacing 2 files\n"; out.String() != want {
 		t.Errorf("stdout %q, want %q", out.String(), want)
 	}
-	want := "clean dt=2026-01-01: started\nclean dt=2026-01-01: done in 1.3s\nwarning: look out\n" +
+	want := "clean dt=2026-01-01: started\nclean: output orders replaces 3 files, 1 partition in lake/orders\nclean: output flat replaces 1 file in lake/flat\nclean dt=2026-01-01: done in 1.3s\nwarning: look out\n" +
 		"ubunye: a.csv:3: task load: no <number>; nothing became visible (correct it)\n"
 	if errs.String() != want {
 		t.Errorf("stderr %q, want %q", errs.String(), want)
@@ -60,8 +62,9 @@ func TestJSONIsALineAnEvent(t *testing.T) {
 		t.Fatalf("%d lines for %d events", len(lines), len(events))
 	}
 	for i, want := range map[int]string{
-		2: `{"time":"2026-01-02T03:04:05Z","event":"output_landed","task":"clean","output":"orders","path":"lake/orders","class":"claims","rows":0,"bytes":1536,"files":1,"replaced":2}`,
-		5: `{"time":"2026-01-02T03:04:05Z","event":"task_failed","task":"load","reason":"InputInvalid","message":"no <number>","file":"a.csv","line":3,"data":"nothing became visible","hint":"correct it"}`,
+		2: `{"time":"2026-01-02T03:04:05Z","event":"output_replaces","task":"clean","output":"orders","path":"lake/orders","class":"replaces","replaced":3,"partitions":1}`,
+		4: `{"time":"2026-01-02T03:04:05Z","event":"output_landed","task":"clean","output":"orders","path":"lake/orders","class":"claims","rows":0,"bytes":1536,"files":1,"replaced":2}`,
+		7: `{"time":"2026-01-02T03:04:05Z","event":"task_failed","task":"load","reason":"InputInvalid","message":"no <number>","file":"a.csv","line":3,"data":"nothing became visible","hint":"correct it"}`,
 	} {
 		if string(lines[i]) != want {
 			t.Errorf("line %d:\ngot  %s\nwant %s", i, lines[i], want)

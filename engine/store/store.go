@@ -87,15 +87,19 @@ var ErrConflict = errors.New("the document was changed by another process")
 // not survive a power cut.
 var ErrUnknown = errors.New("the outcome of a save is unknown")
 
-// UnreadableError is a file that is there and cannot be understood. It is never taken for an absent
-// one: who knows what it said.
+// UnreadableError is a file that is there and cannot be understood, or one that is gone and must have been there. It is
+// never taken for one that never was: who knows what it said.
 type UnreadableError struct {
 	Path   string
 	Reason string
+	Gone   bool
 	Err    error // may be nil
 }
 
 func (e *UnreadableError) Error() string {
+	if e.Gone {
+		return fmt.Sprintf("%s is gone: %s", e.Path, e.Reason)
+	}
 	return fmt.Sprintf("%s is there but cannot be used: %s", e.Path, e.Reason)
 }
 

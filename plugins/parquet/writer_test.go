@@ -54,6 +54,8 @@ func TestPlanProblems(t *testing.T) {
 		{abi.Output{Mode: "overwrite_partitions"}, "partition_by: mode overwrite_partitions replaces partitions, and there are none (name the columns, or use mode overwrite)"},
 		{abi.Output{PartitionBy: []string{"dt"}, TargetFileSize: 1}, "target_file_size: target_file_size does not go with partition_by (remove one of the two)"},
 		{abi.Output{TargetFileSize: -1}, "target_file_size: target_file_size is negative ()"},
+		{abi.Output{PartitionBy: []string{"Größe"}}, `partition_by: a column called "Größe" cannot name folders: readers would miss them, or find a column of another name (name it with letters of ASCII, digits and _ in a step, no _ in front)`},
+		{abi.Output{PartitionBy: []string{"_x"}}, `partition_by: a column called "_x" cannot name folders: readers would miss them, or find a column of another name (name it with letters of ASCII, digits and _ in a step, no _ in front)`},
 		{abi.Output{PartitionBy: []string{"dt", "DT"}}, `partition_by: column "DT" is named twice ()`},
 		{abi.Output{PartitionBy: []string{""}}, "partition_by: a column without a name ()"},
 		{abi.Output{Options: map[string]string{"compression": "ZIP", "compresion": "x", "row_group_size": "many"}},

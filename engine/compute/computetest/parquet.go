@@ -26,9 +26,19 @@ func parquetRoundTrip(t *testing.T, f *fixture) {
 
 // What Encode writes into partition folders comes back whole, through a folder or a glob.
 func parquetPartitions(t *testing.T, f *fixture) {
-	f.prepare("made", compute.Step{Name: "made", SQL: `SELECT i AS id, CASE i WHEN 0 THEN 'a/b' WHEN 1 THEN NULL WHEN 2 THEN 'x=%41 y' ELSE 'ü:' END AS "p q", DATE '2026-01-01' + CAST(i % 2 AS INTEGER) AS dt, i * 10 AS n FROM range(4) t(i)`})
+	f.prepare("made", compute.Step{Name: "made", SQL: `SELECT i AS id, CASE i WHEN 0 THEN 'a/b' WHEN 1 THEN NULL WHEN 2 THEN 'x=%41 y' ELSE 'ü:' END AS p_q, DATE '2026-01-01' + CAST(i % 2 AS INTEGER) AS dt, i * 10 AS n FROM range(4) t(i)`})
 	dir := f.folder("lake")
-	f.encode(compute.Encode{Relation: "made", Dir: dir, PartitionBy: []string{"dt", "p q", "n"}})
+	f.encode(compute.Encode{Relation: "made", Dir: dir, PartitionBy: []string{"dt", "p_q", "n"}})
+	// Other programs escape names too.
+	folders, err := filepath.Glob(filepath.Join(dir, "*", "p_q=*"))
+	if err != nil || len(folders) != 4 {
+		t.Fatalf("folders %q (%v)", folders, err)
+	}
+	for _, folder := range folders {
+		if err := os.Rename(folder, strings.Replace(folder, "p_q=", "p%20q=", 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	want := []string{"0|2026-01-01|a/b|0", "1|2026-01-02|NULL|10", "2|2026-01-01|x=%41 y|20", "3|2026-01-02|ü:|30"}
 	r, _ := f.input(compute.Input{Name: "back", Format: "parquet", Path: dir})
 	f.wantTypes(f.schema(r), "id BIGINT; dt DATE; p q VARCHAR; n BIGINT")
@@ -198,7 +208,8 @@ func encodeStatistics(t *testing.T, f *fixture) {
 }
 
 func encodeMistakes(t *testing.T, f *fixture) {
-	f.prepare("r empty hive null nested", compute.Step{Name: "r", SQL: "SELECT 1 AS id, 'x' AS p"},
+	f.prepare("r empty hive null nested names", compute.Step{Name: "names", SQL: `SELECT 1 AS id, 1 AS "a b", 1 AS _x, DATE '0044-03-15 (BC)' AS far, TIMESTAMP_NS 'infinity' AS ever`},
+		compute.Step{Name: "r", SQL: "SELECT 1 AS id, 'x' AS p"},
 		compute.Step{Name: "empty", SQL: "SELECT i AS id, CASE WHEN i = 4 THEN '' ELSE 'x' || i END AS p FROM range(5) t(i)"},
 		compute.Step{Name: "hive", SQL: "SELECT 1 AS id, '__HIVE_DEFAULT_PARTITION__' AS p"},
 		compute.Step{Name: "null", SQL: "SELECT 1 AS id, 'Null' AS p"},
@@ -223,6 +234,10 @@ func encodeMistakes(t *testing.T, f *fixture) {
 		{compute.Encode{Relation: "hive", PartitionBy: []string{"p"}}, compute.Error{Kind: compute.OutputInvalid, Column: "p", Message: "__HIVE_DEFAULT_PARTITION__"}},
 		{compute.Encode{Relation: "null", PartitionBy: []string{"p"}}, compute.Error{Kind: compute.OutputInvalid, Column: "p", Message: "the text Null cannot name a partition"}},
 		{compute.Encode{Relation: "nested", PartitionBy: []string{"p"}}, compute.Error{Kind: compute.OutputInvalid, Column: "p", Message: "cannot name folders"}},
+		{compute.Encode{Relation: "names", PartitionBy: []string{"a b"}}, compute.Error{Kind: compute.OutputInvalid, Column: "a b", Message: "of this name cannot name folders"}},
+		{compute.Encode{Relation: "names", PartitionBy: []string{"_x"}}, compute.Error{Kind: compute.OutputInvalid, Column: "_x", Message: "of this name cannot name folders"}},
+		{compute.Encode{Relation: "names", PartitionBy: []string{"far"}}, compute.Error{Kind: compute.OutputInvalid, Column: "far", Message: "0044-03-15 (BC) lies outside"}},
+		{compute.Encode{Relation: "names", PartitionBy: []string{"ever"}}, compute.Error{Kind: compute.OutputInvalid, Column: "ever", Message: "infinity lies outside"}},
 		{compute.Encode{Relation: "r", Dir: filepath.Join(f.dir, "nowhere")}, compute.Error{Kind: compute.OutputFailed, Message: "does not exist"}},
 	} {
 		if tt.e.Format == "" {

@@ -97,12 +97,15 @@ func stepMistakes(t *testing.T, f *fixture) {
 		{"SELECT * FROM '" + p + "'", compute.Error{Line: 1, Col: 15, Message: "files are opened by inputs"}},
 		{"SELECT * FROM me", compute.Error{Message: "no input or earlier step"}},
 		{"WITH c AS (SELECT 1 AS x) SELECT * FROM (SELECT * FROM c) UNION ALL SELECT id FROM d", compute.Error{Message: `"d"`}},
+		{"SELECT 1 AS Id, 2 AS x, 3 AS id", compute.Error{Message: "the columns Id and id have one name for SQL"}},
+		{"SELECT a.*, b.* FROM orders a JOIN orders b ON a.id = b.id", compute.Error{Message: "two columns are called id"}},
 		{"SELECT (WITH c AS (SELECT 1 AS x) SELECT x FROM c) FROM c", compute.Error{Message: `"c"`}},
 	} {
 		tt.want.Kind, tt.want.Step = compute.QueryInvalid, "me"
 		err := f.ses.Prepare(t.Context(), []compute.Step{{Name: "me", SQL: tt.sql}}, nil)
 		f.wantError(err, tt.want)
 	}
+	f.prepare("", compute.Step{Name: "alike", SQL: "SELECT 1 AS id, 2 AS id_1, 3 AS id_2"})
 	err := f.ses.Prepare(t.Context(), nil, []compute.Relation{"nothing"})
 	f.wantError(err, compute.Error{Kind: compute.QueryInvalid, Message: "nothing"})
 	// A value that fails while it is computed is blamed on its step.

@@ -350,7 +350,8 @@ func encodeTextEmpty(t *testing.T, f *fixture) {
 }
 
 func encodeTextMistakes(t *testing.T, f *fixture) {
-	f.prepare("nested one nan old far deep", compute.Step{Name: "nested", SQL: "SELECT 1 AS id, [1] AS l"},
+	f.prepare("nested one nan old far deep mark", compute.Step{Name: "mark", SQL: "SELECT 'p' AS p, chr(65279) || 'x' AS s, 1 AS id"},
+		compute.Step{Name: "nested", SQL: "SELECT 1 AS id, [1] AS l"},
 		compute.Step{Name: "one", SQL: "SELECT CASE WHEN i <> 3 THEN i END AS v, 'p' AS p FROM range(5) t(i)"},
 		compute.Step{Name: "nan", SQL: "SELECT 1 AS id, 'nan'::DOUBLE AS x"}, compute.Step{Name: "deep", SQL: "SELECT 1 AS id, ['inf'::DOUBLE] AS x"},
 		compute.Step{Name: "old", SQL: "SELECT 1 AS id, DATE '0044-03-15 (BC)' AS d"}, compute.Step{Name: "far", SQL: "SELECT 1 AS id, TIMESTAMP 'infinity' AS t"})
@@ -360,6 +361,7 @@ func encodeTextMistakes(t *testing.T, f *fixture) {
 	}{
 		{compute.Encode{Format: "csv", Relation: "nested"}, compute.Error{Kind: compute.OutputInvalid, Column: "l", Message: "csv cannot hold INTEGER[]"}},
 		{compute.Encode{Format: "csv", Relation: "one", PartitionBy: []string{"p"}}, compute.Error{Kind: compute.OutputInvalid, Column: "v", Message: "empty line"}},
+		{compute.Encode{Format: "csv", Relation: "mark", PartitionBy: []string{"p"}, Options: map[string]string{"header": "false"}}, compute.Error{Kind: compute.OutputInvalid, Column: "s", Message: "byte order mark"}},
 		{compute.Encode{Format: "json", Relation: "nan"}, compute.Error{Kind: compute.OutputInvalid, Column: "x", Message: "JSON has no number for nan"}},
 		{compute.Encode{Format: "json", Relation: "deep"}, compute.Error{Kind: compute.Failed, Message: "JSON has no number for NaN and Infinity"}},
 		{compute.Encode{Format: "json", Relation: "old"}, compute.Error{Kind: compute.OutputInvalid, Column: "d", Message: "0044-03-15 (BC) lies outside the years 1 to 9999"}},

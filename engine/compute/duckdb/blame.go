@@ -56,7 +56,8 @@ func (s *session) stepErr(ctx context.Context, r *relation, err error) error {
 		return c
 	}
 	said := parse(err)
-	return &compute.Error{Kind: compute.Failed, Step: r.name, Message: said.line(), Hint: memoryHint(said), Err: err}
+	name, _, _ := strings.Cut(r.name, "\x01") // marked rows are told as those that are marked
+	return &compute.Error{Kind: compute.Failed, Step: name, Message: said.line(), Hint: memoryHint(said), Err: err}
 }
 
 // lazy gives what is computed when rel is, in order: rel and all it refers to down to kept tables.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -135,8 +136,11 @@ func (e *encoding) checkPartitions() error {
 			return invalid(name, "it is named twice in partition_by", "leave one out")
 		}
 		base, _, _ := strings.Cut(col.Type, "(")
-		if strings.HasSuffix(col.Type, "]") || slices.Contains([]string{"BLOB", "STRUCT", "MAP", "UNION", "FLOAT", "DOUBLE", "BIT", "VARIANT"}, base) {
+		if strings.HasSuffix(col.Type, "]") || slices.Contains([]string{"BLOB", "STRUCT", "MAP", "UNION", "FLOAT", "DOUBLE", "BIT", "VARIANT", "INTERVAL", "TIME WITH TIME ZONE"}, base) {
 			return invalid(name, fmt.Sprintf("a column of type %s cannot name folders", col.Type), "partition by text, a number or a date")
+		}
+		if !folderName.MatchString(col.Name) {
+			return invalid(name, "a column of this name cannot name folders: readers would miss them, or find a column of another name", "name it with letters of ASCII, digits and _ in a step, no _ in front")
 		}
 		e.PartitionBy[i] = col.Name
 	}
@@ -145,6 +149,10 @@ func (e *encoding) checkPartitions() error {
 	}
 	return nil
 }
+
+// folderName matches the names of columns that all readers find in the names of folders. Others are escaped there, as a%20b,
+// which pyarrow reverts, and polars and duckdb do not; and what begins with _ or . is hidden.
+var folderName = regexp.MustCompile("^[A-Za-z0-9~-][A-Za-z0-9_.~-]*$")
 
 // target gives where COPY writes to and the options for it. A single file gets its name here, because COPY to
 // a folder makes one file a thread.
@@ -201,22 +209,34 @@ func (s *session) encodeQuery(ctx context.Context, e *encoding, f format) (strin
 func (e *encoding) checkedPartitions() []string {
 	var items []string
 	for _, c := range e.columns {
-		if !e.isPartition(c.Name) || !textual(c.Type) {
-			continue
+		name := quote(c.Name)
+		switch {
+		case !e.isPartition(c.Name):
+		case textual(c.Type):
+			items = append(items, e.refuseNulls(c.Name)+" AS "+name)
+		case c.Type == "DATE", strings.HasPrefix(c.Type, "TIMESTAMP"):
+			typ, _, _ := strings.Cut(strings.ReplaceAll(c.Type, "_", " "), " ")
+			items = append(items, e.refuse(c.Name, name, outsideYears(name, typ), func(text string) string {
+				return text + outside
+			}, advice("replace it in a step, with NULL perhaps"))+" AS "+name)
 		}
-		text := fmt.Sprintf("CAST(%s AS VARCHAR)", quote(c.Name))
-		when := fmt.Sprintf("(%s IN ('', %s) OR upper(%s) = 'NULL')", text, literal(nullPartition), text) // DuckDB reads p=null as NULL
-		items = append(items, e.refuse(c.Name, quote(c.Name), when, func(text string) string {
-			what := "the empty text"
-			if text != "" {
-				what = "the text " + text
-			}
-			return what + " cannot name a partition: readers could not tell it from NULL"
-		}, func(text string) string {
-			return fmt.Sprintf("replace it in a step, as nullif(%s, %s)", c.Name, literal(text))
-		})+" AS "+quote(c.Name))
 	}
 	return items
+}
+
+// refuseNulls is refuse for texts that readers take for NULL when they name folders.
+func (e *encoding) refuseNulls(column string) string {
+	text := fmt.Sprintf("CAST(%s AS VARCHAR)", quote(column))
+	when := fmt.Sprintf("(%s IN ('', %s) OR upper(%s) = 'NULL')", text, literal(nullPartition), text) // DuckDB reads p=null as NULL
+	return e.refuse(column, quote(column), when, func(text string) string {
+		what := "the empty text"
+		if text != "" {
+			what = "the text " + text
+		}
+		return what + " cannot name a partition: readers could not tell it from NULL"
+	}, func(text string) string {
+		return fmt.Sprintf("replace it in a step, as nullif(%s, %s)", column, literal(text))
+	})
 }
 
 // refuse gives the SQL of a value of a column that fails on some, which will then be named.

@@ -3,6 +3,7 @@ package duckdb
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	driverduckdb "github.com/duckdb/duckdb-go/v2"
@@ -71,6 +72,11 @@ func (c csvFormat) cell(e *encoding, col compute.Column, info driverduckdb.TypeI
 	if err != nil {
 		return "", err
 	}
+	if !c.header && e.firstInFile() == col.Name && textual(col.Type) {
+		expr = e.refuse(col.Name, expr, "starts_with(CAST("+quote(col.Name)+" AS VARCHAR), chr(65279))", func(string) string {
+			return "a text that begins with U+FEFF cannot begin a file: readers take it for a byte order mark, and leave it out"
+		}, advice("set header to true, or put another column in front"))
+	}
 	if c.null == "" && len(e.columns)-len(e.PartitionBy) == 1 {
 		expr = e.refuse(col.Name, expr, quote(col.Name)+" IS NULL", func(string) string {
 			return "a NULL in a csv file of one column would be an empty line, which readers leave out"
@@ -79,8 +85,38 @@ func (c csvFormat) cell(e *encoding, col compute.Column, info driverduckdb.TypeI
 	return expr, nil
 }
 
+// firstInFile is the column that a file begins with.
+func (e *encoding) firstInFile() string {
+	return e.columns[slices.IndexFunc(e.columns, func(c compute.Column) bool { return !e.isPartition(c.Name) })].Name
+}
+
+// quoted gives the columns that are quoted throughout: those that may hold an escape of its own. Readers (pyarrow, Python) take
+// it for one outside quotes too, where DuckDB leaves it as it is.
+func (c csvFormat) quoted(e *encoding) (names []string) {
+	if c.escape == c.quote {
+		return nil
+	}
+	for i, col := range e.columns {
+		if e.isPartition(col.Name) {
+			continue
+		}
+		switch e.infos[i].InternalType() {
+		case driverduckdb.TYPE_VARCHAR, driverduckdb.TYPE_ENUM:
+		default:
+			if c.escape == `\` && c.dateFormat+c.timestampFormat == "" {
+				continue // it occurs in text alone
+			}
+		}
+		names = append(names, quote(col.Name))
+	}
+	return names
+}
+
 func (c csvFormat) copy(ctx context.Context, s *session, e *encoding, query string) ([]compute.Encoded, error) {
 	more := fmt.Sprintf(", HEADER %t, DELIMITER %s, QUOTE %s, ESCAPE %s, NULLSTR %s", c.header, literal(c.delimiter), literal(c.quote), literal(c.escape), literal(c.null))
+	if quoted := c.quoted(e); len(quoted) > 0 {
+		more += ", FORCE_QUOTE (" + strings.Join(quoted, ", ") + ")"
+	}
 	r := records{quote: c.quote[0], escape: c.escape[0]}
 	if c.header {
 		r.besides = 1

@@ -17,6 +17,9 @@ func (s *session) encodeErr(ctx context.Context, e *encoding, err error) error {
 	if c := cancelled(ctx); c != nil {
 		return c
 	}
+	if own := (*compute.Error)(nil); errors.As(err, &own) {
+		return own
+	}
 	said := parse(err)
 	if said.Errno != "" || said.Type == "IO" {
 		if found := s.blame(ctx, e.rel, err, ""); isInputError(found) {

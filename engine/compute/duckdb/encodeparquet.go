@@ -47,7 +47,7 @@ func (parquetFormat) extension() string { return "parquet" }
 func (parquetFormat) selectList(e *encoding) ([]string, error) {
 	items := make([]string, len(e.columns))
 	for i, c := range e.columns {
-		expr, err := exactExpr(quote(c.Name), e.infos[i])
+		expr, err := parquetExpr(quote(c.Name), e.infos[i])
 		if err != nil {
 			return nil, inColumn(err, c.Name)
 		}
@@ -83,6 +83,9 @@ func (s *session) copyWithStats(ctx context.Context, e *encoding, query string) 
 		}
 		f.Name = path.Clean(filepath.ToSlash(below))
 		f.Partition = partitionOf(keys)
+		if err := e.checkTimes(stats); err != nil {
+			return err
+		}
 		if e.Statistics {
 			f.Columns = statistics(e, stats)
 		}

@@ -30,6 +30,8 @@ func (t textFormat) scalarOf(e *encoding, x string, col compute.Column, info dri
 			}
 		}
 		return text, nil
+	case driverduckdb.TYPE_TIME:
+		return beforeMidnight(e, x, col), nil
 	case driverduckdb.TYPE_HUGEINT, driverduckdb.TYPE_UHUGEINT:
 		return x, nil
 	}
@@ -47,14 +49,29 @@ func wholeDecimal(x string, info driverduckdb.TypeInfo) string {
 
 // dated gives the SQL of a date or time that ISO 8601 can write with four digits of a year; others are refused.
 func (t textFormat) dated(e *encoding, x string, col compute.Column, typ, pattern string) string {
-	when := fmt.Sprintf("CAST(%s AS %s) NOT BETWEEN %s '0001-01-01' AND %s '9999-12-31%s'", x, typ, typ, typ, map[string]string{"TIMESTAMP": " 23:59:59.999999"}[typ])
+	when := outsideYears(x, typ)
 	value := x
 	if pattern != "" {
 		value = "strftime(" + x + ", " + literal(pattern) + ")"
 	}
-	const problem = " lies outside the years 1 to 9999, which is all that is written the same everywhere"
 	if x != quote(col.Name) {
-		return fmt.Sprintf("CASE WHEN %s THEN error(%s) ELSE %s END", when, literal("a date"+problem), value)
+		return fmt.Sprintf("CASE WHEN %s THEN error(%s) ELSE %s END", when, literal("a date"+outside), value)
 	}
-	return e.refuse(col.Name, value, when, func(text string) string { return text + problem }, advice("replace it in a step, with NULL perhaps"))
+	return e.refuse(col.Name, value, when, func(text string) string { return text + outside }, advice("replace it in a step, with NULL perhaps"))
+}
+
+const outside = " lies outside the years 1 to 9999, which is all that is written the same everywhere"
+
+// outsideYears gives the SQL condition that a DATE or TIMESTAMP has no year of four digits, or is infinite.
+func outsideYears(x, typ string) string {
+	return fmt.Sprintf("CAST(%s AS %s) NOT BETWEEN %s '0001-01-01' AND %s '9999-12-31%s'", x, typ, typ, typ, map[string]string{"TIMESTAMP": " 23:59:59.999999"}[typ])
+}
+
+// beforeMidnight gives the SQL of a time of day. DuckDB has 24:00:00 too, which other readers take for NULL or midnight.
+func beforeMidnight(e *encoding, x string, col compute.Column) string {
+	const when, problem = " = TIME '24:00:00'", "24:00:00 is no time of day for other readers"
+	if x != quote(col.Name) {
+		return fmt.Sprintf("CASE WHEN %s THEN error(%s) ELSE %s END", x+when, literal(problem), x)
+	}
+	return e.refuse(col.Name, x, x+when, func(string) string { return problem }, advice("replace it in a step, as nullif(x, '24:00:00')"))
 }

@@ -7,7 +7,7 @@ import (
 	driverduckdb "github.com/duckdb/duckdb-go/v2"
 )
 
-// exactOutside are the types whose values come back from DuckDB's Parquet files, and from Arrow, as they were.
+// exactOutside are the types whose values come back from Arrow, and as text, as they were.
 var exactOutside = []driverduckdb.Type{
 	driverduckdb.TYPE_BOOLEAN, driverduckdb.TYPE_TINYINT, driverduckdb.TYPE_SMALLINT, driverduckdb.TYPE_INTEGER, driverduckdb.TYPE_BIGINT,
 	driverduckdb.TYPE_UTINYINT, driverduckdb.TYPE_USMALLINT, driverduckdb.TYPE_UINTEGER, driverduckdb.TYPE_UBIGINT,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -57,6 +58,9 @@ func (s *session) step(ctx context.Context, step compute.Step) (*relation, error
 	if err := s.checkName(step.Name); err != nil {
 		return nil, err
 	}
+	if step.Divide != nil {
+		return s.divide(ctx, step.Name, *step.Divide)
+	}
 	reads, err := s.readable(step.Reads)
 	if err != nil {
 		return nil, err
@@ -76,7 +80,56 @@ func (s *session) step(ctx context.Context, step compute.Step) (*relation, error
 	if err := s.exec(ctx, head+body+tail); err != nil {
 		return nil, s.bindErr(ctx, err, step.SQL, text, len(head)-start)
 	}
-	return &relation{name: step.Name, refs: refs}, nil
+	rel := &relation{name: step.Name, refs: refs}
+	if reads != nil {
+		return rel, nil
+	}
+	if err := s.checkTwins(ctx, rel, body); err != nil {
+		if drop := s.exec(ctx, "DROP VIEW "+quote(step.Name)); drop != nil && cancelled(ctx) == nil {
+			err = errors.Join(err, drop)
+		}
+		return nil, err
+	}
+	return rel, nil
+}
+
+// renamed matches what DuckDB makes of a name that a column before it has.
+var renamed = regexp.MustCompile("^(.+)_[0-9]+$")
+
+// checkTwins refuses a step two of whose columns have names that SQL does not tell apart: DuckDB would give one of them
+// another name, and say nothing.
+func (s *session) checkTwins(ctx context.Context, rel *relation, query string) error {
+	var err error
+	if rel.columns, err = s.describe(ctx, "SELECT * FROM "+quote(rel.name)); err != nil {
+		return s.fail(ctx, err, "reading the columns of "+rel.name+" failed")
+	}
+	has := map[string]bool{}
+	suspect := false
+	for _, c := range rel.columns {
+		has[strings.ToLower(c.Name)] = true
+		m := renamed.FindStringSubmatch(strings.ToLower(c.Name))
+		suspect = suspect || m != nil && has[m[1]]
+	}
+	if !suspect {
+		return nil
+	}
+	columns, err := s.describe(ctx, query)
+	if err != nil {
+		return s.fail(ctx, err, "reading the columns of "+rel.name+" failed")
+	}
+	first := map[string]string{}
+	for _, c := range columns {
+		lower := strings.ToLower(c.Name)
+		if twin, ok := first[lower]; ok {
+			what := "two columns are called " + twin
+			if twin != c.Name {
+				what = fmt.Sprintf("the columns %s and %s have one name for SQL, which does not tell upper case from lower", twin, c.Name)
+			}
+			return &compute.Error{Kind: compute.QueryInvalid, Message: what, Hint: "give one of them another name with AS, or leave it out (after a join: JOIN … USING, or EXCLUDE)"}
+		}
+		first[lower] = c.Name
+	}
+	return nil
 }
 
 // readable resolves Step.Reads; nil stays nil.
@@ -158,7 +211,7 @@ func (s *session) admit(ctx context.Context, sql string, reads map[string]*relat
 		return "", nil, s.parseErr(ctx, err, sql)
 	}
 	if reads == nil {
-		reads = s.byName
+		reads = s.known()
 	}
 	g := &gate{session: s, sql: sql, reads: reads, refs: map[*relation]int{}, params: map[string]bool{}}
 	g.walk(tree, nil, 0)
@@ -177,6 +230,13 @@ func (s *session) admit(ctx context.Context, sql string, reads map[string]*relat
 		return "", nil, &compute.Error{Kind: compute.QueryInvalid, Message: "a variable stands where it cannot be bound", Hint: "write it as $name, where a value may stand", Err: err}
 	}
 	return bound, g.refs, nil
+}
+
+// known gives the relations that people know, by lower-case name.
+func (s *session) known() map[string]*relation {
+	known := maps.Clone(s.byName)
+	maps.DeleteFunc(known, func(_ string, r *relation) bool { return r.hidden() })
+	return known
 }
 
 // parseErr makes the error of SQL that is not exactly one SELECT.

@@ -2,7 +2,7 @@
 //
 // Reading the source: session.go opens and closes, input.go, csv.go, json.go and parquet.go open inputs, gate.go and
 // prepare.go turn SQL steps into relations, encode.go writes files (encodecsv.go, encodejson.go and encodeparquet.go what differs),
-// rows.go hands out rows, blame.go finds out after a failure which file, line or step was the cause.
+// rows.go hands out rows, rules.go and check.go look for rows that break rules and divide a relation by them, blame.go finds out after a failure which file, line or step was the cause.
 package duckdb
 
 import (
@@ -30,7 +30,7 @@ func (Engine) Open(ctx context.Context, s compute.Settings) (compute.Session, er
 		return nil, failed("the embedded DuckDB does not start", err)
 	}
 	db := sql.OpenDB(connector)
-	ses := &session{db: db, byName: map[string]*relation{}, variables: map[string]string{}, usual: map[string]string{}, rename: s.Rename}
+	ses := &session{db: db, byName: map[string]*relation{}, marks: map[string]*relation{}, variables: map[string]string{}, usual: map[string]string{}, rename: s.Rename}
 	if err := ses.open(ctx, s); err != nil {
 		_ = ses.Close() // the first error is the one to tell
 		return nil, err
@@ -43,7 +43,8 @@ type session struct {
 	db        *sql.DB
 	conn      *sql.Conn
 	relations []*relation          // in the order they were made
-	byName    map[string]*relation // by lower-case name
+	byName    map[string]*relation // by lower-case name, without the marked ones
+	marks     map[string]*relation // marked rows, by their SQL
 	variables map[string]string    // lower-case name → the name as declared
 	usual     map[string]string    // type → the function that converts its usual texts
 	rename    func(from, to string) error
@@ -199,9 +200,11 @@ func (s *session) lookup(r compute.Relation) (*relation, error) {
 }
 
 func (s *session) names() []string {
-	names := make([]string, len(s.relations))
-	for i, r := range s.relations {
-		names[i] = r.name
+	var names []string
+	for _, r := range s.relations {
+		if !r.hidden() {
+			names = append(names, r.name)
+		}
 	}
 	return names
 }
@@ -270,30 +273,9 @@ func (s *session) Head(ctx context.Context, r compute.Relation, n int) ([][]*str
 	if err != nil {
 		return nil, err
 	}
-	fail := func(err error) error { return s.blame(ctx, rel, err, "reading "+rel.name+" failed") }
-	rows, err := s.conn.QueryContext(ctx, fmt.Sprintf("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM %s LIMIT %d", quote(rel.name), n))
+	head, err := s.texts(ctx, fmt.Sprintf("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM %s LIMIT %d", quote(rel.name), n))
 	if err != nil {
-		return nil, fail(err)
-	}
-	defer rows.Close() // it was read to its end, or the error is told
-	names, err := rows.Columns()
-	if err != nil {
-		return nil, fail(err)
-	}
-	var head [][]*string
-	for rows.Next() {
-		row := make([]*string, len(names))
-		into := make([]any, len(names))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, fail(err)
-		}
-		head = append(head, row)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fail(err)
+		return nil, s.blame(ctx, rel, err, "reading "+rel.name+" failed")
 	}
 	return head, nil
 }

@@ -57,7 +57,7 @@ func (p *page) section(title, at string, list []*config.Field) {
 // path is the title of a section inside another one.
 func path(title string, f *config.Field) string {
 	own := "`" + f.Name + "`"
-	if f.Kind == config.Map {
+	if f.Kind == config.Map || f.Kind == config.List {
 		own = "Each of `" + f.Name + "`"
 	}
 	if title == "The file" {
@@ -66,15 +66,12 @@ func path(title string, f *config.Field) string {
 	return own + " of " + strings.ToLower(title[:1]) + title[1:]
 }
 
-// members are the keys of a field that is a mapping of declared keys, or a map of such.
+// members are the keys of a field that is a mapping of declared keys, or holds such.
 func members(f *config.Field) []*config.Field {
-	switch {
-	case f.Kind == config.Object:
-		return f.Fields
-	case f.Kind == config.Map && f.Elem.Kind == config.Object:
-		return f.Elem.Fields
+	for f.Kind == config.Map || f.Kind == config.List {
+		f = f.Elem
 	}
-	return nil
+	return f.Fields
 }
 
 // doc is what a field is; at is what comes before its name in its dotted path.
@@ -99,6 +96,9 @@ func kind(f *config.Field) string {
 	case config.Choice:
 		return strings.Join(f.Values, " ")
 	case config.Map:
+		if f.Listed != "" {
+			return "map of " + kind(f.Elem) + ", or a list of its keys"
+		}
 		return "map of " + kind(f.Elem)
 	case config.List:
 		return "list of " + kind(f.Elem)

@@ -76,6 +76,9 @@ func value(f *config.Field) object {
 		if f.Keys == config.Name {
 			s["propertyNames"] = object{"pattern": name}
 		}
+		if f.Listed != "" {
+			return object{"anyOf": []any{s, object{"type": "array", "items": object{"type": "string"}}}}
+		}
 		return s
 	case config.List:
 		return object{"type": "array", "items": value(f.Elem)}
@@ -91,7 +94,7 @@ func value(f *config.Field) object {
 		return object{"type": "string", "pattern": f.Kind.Pattern(), wrong: "Want a time with its unit, as 30s."}
 	case config.Option:
 		return object{"type": []string{"string", "integer", "boolean"}}
-	case config.Scalar:
+	case config.Scalar, config.Value:
 		return object{"type": []string{"string", "number", "boolean"}}
 	}
 	return object{"type": "string"}

@@ -1,5 +1,5 @@
-/* A keyed table (Delta): one batch, its epochs and pending files. The protocol is that of the design; the
-   code does not have it yet, see README.md.
+/* A keyed table (Delta): one batch, its epochs and pending files. What of it is the ledger's and what the writer's is
+   in README.md.
 
    RUNS starts want the batch; another program may take a version of the table at any time. Data files are moved
    into the table first, where no entry of its log names them; one put-if-absent of the next entry makes them live.

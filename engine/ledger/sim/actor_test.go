@@ -239,7 +239,7 @@ func (a *actor) end(ctx context.Context, status ledger.Status) error {
 func (a *actor) targets() (targets []ledger.Target) {
 	for _, b := range a.job.batches {
 		for _, o := range b.outputs {
-			targets = append(targets, ledger.Target{Path: o.dir, Adds: b.modeIn(o) == appends, Parts: b.modeIn(o) == parts})
+			targets = append(targets, ledger.Target{Path: o.dir, Adds: o.table || b.modeIn(o) == appends, Parts: b.modeIn(o) == parts})
 		}
 	}
 	return targets
@@ -289,21 +289,25 @@ var (
 func (a *actor) write(ctx context.Context, s *ledger.Lease, b *simBatch) error {
 	var specs []ledger.OutputSpec
 	for _, o := range b.outputs {
-		mode, class := b.modeIn(o), ledger.Claims
-		if mode == whole || mode == parts {
-			class = ledger.Replaces
-		}
+		mode := b.modeIn(o)
 		if mode == ifNone {
 			if found, err := s.Occupied(o.dir); err != nil || found != "" {
 				return errors.Join(err, errOccupied)
 			}
 		}
-		specs = append(specs, ledger.OutputSpec{Name: o.name, Class: class, Mode: mode, Base: o.dir, Success: o.success, Parts: mode == parts})
+		spec := ledger.OutputSpec{Name: o.name, Class: b.classIn(o), Mode: mode, Base: o.dir, Success: o.success, Parts: mode == parts}
+		if o.table {
+			spec.Table = a.table(o)
+		}
+		specs = append(specs, spec)
 	}
 	if err := s.Prepare(ctx, specs); err != nil {
 		return err
 	}
 	for _, o := range b.outputs {
+		if found(s, o) {
+			continue
+		}
 		made := map[string]bool{}
 		for _, f := range a.w.filesOf(a, b, o) {
 			at := filepath.Join(s.Staging(o.name), f.part)
@@ -343,10 +347,13 @@ func (a *actor) commit(ctx context.Context, s *ledger.Lease, b *simBatch) error 
 			r.Claims = append(r.Claims, f.Name)
 			r.Rows, r.Files, r.Bytes = r.Rows+1, r.Files+1, r.Bytes+f.Bytes
 		}
-		if want := len(a.w.filesOf(a, b, o)); len(staged) != want {
+		if want := len(a.w.filesOf(a, b, o)); len(staged) != want && !found(s, o) {
 			return fmt.Errorf("%d files are staged, %d were written", len(staged), want)
 		}
 		c.Outputs[o.name] = r
+	}
+	if err := s.CommitTables(ctx, c); err != nil {
+		return err
 	}
 	if err := s.Replace(ctx, c); err != nil {
 		return err

@@ -32,6 +32,7 @@ func (w *world) cleanUp() {
 			w.oracle.violated("a clean run of %s is refused: %v", b.batch.Name(), a.err)
 		}
 		w.oracle.settled("after a clean run of " + b.batch.Name())
+		w.oracle.tableSettled(b)
 	}
 	w.tidy()
 }
@@ -60,6 +61,7 @@ func (w *world) tidy() {
 			o.violated("at the end %s is held by %q and has %d things to do", name, d.holder(), len(d.Todo))
 		}
 	}
+	o.tablesTidy()
 	named, err := w.strays()
 	stray := ".ubunye/staging/20000101T000000Z-5712a7e5/k/a/x.parquet"
 	var real []string

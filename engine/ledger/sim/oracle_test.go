@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/ledger/internal/tablelog"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
@@ -60,9 +62,10 @@ type document struct {
 		Generation int64
 		ID         string
 	}
-	Epoch  int64
-	Holder *struct{ Run string }
-	Todo   []struct {
+	Epoch   int64
+	Holder  *struct{ Run string }
+	Pending []struct{ Run string }
+	Todo    []struct {
 		Do    string
 		Run   string
 		Names []string
@@ -73,6 +76,7 @@ type document struct {
 		Outputs map[string]struct {
 			Class  string
 			Claims []string
+			Mark   *ledger.Mark
 		}
 	}
 	generation int64
@@ -109,16 +113,17 @@ type oracle struct {
 	tried     map[string]*actor              // who renamed or removed a name
 	maker     map[string]*actor              // of folders
 	grabbed   map[string]int                 // staging folders, and at which step
+	logs      map[*simOutput][]tablelog.Entry
 }
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, files: map[string]*file{}, docs: map[string]*document{}, visible: map[*simOutput]map[string]bool{},
-		away: map[string][]*file{}, entered: map[string]int{}, said: map[string]int{}, tried: map[string]*actor{}, grabbed: map[string]int{}, maker: map[string]*actor{}}
+		logs: map[*simOutput][]tablelog.Entry{}, away: map[string][]*file{}, entered: map[string]int{}, said: map[string]int{}, tried: map[string]*actor{}, grabbed: map[string]int{}, maker: map[string]*actor{}}
 }
 
 // begin notes what was there before.
 func (o *oracle) begin() {
-	for _, out := range o.w.outputs {
+	for _, out := range o.w.folders() {
 		o.visible[out] = map[string]bool{}
 		for _, at := range o.look(out) {
 			f := &file{name: out.name + "/" + at, part: path.Dir(at), output: out}
@@ -193,7 +198,11 @@ func (o *oracle) after(a *actor, op fsops.Op, err error, what fate) {
 		o.recorded(a, op.To)
 	}
 	for _, out := range o.w.outputs {
-		if inside(op.Path, out.dir) || inside(op.To, out.dir) {
+		switch {
+		case !inside(op.Path, out.dir) && !inside(op.To, out.dir):
+		case out.table:
+			o.tableChanged(out, a, op)
+		default:
 			o.compare(out, a, op)
 		}
 	}
@@ -291,6 +300,7 @@ func (o *oracle) changed(a *actor, name string, old, d *document) {
 		} else {
 			o.w.saw(takeoverOfDead)
 		}
+		o.noteTakenTables(name, held, epoch)
 	}
 	if d.finishedBy() == old.finishedBy() && (old.finishedBy() == "" || d.Finished.Epoch == old.Finished.Epoch) {
 		return
@@ -311,6 +321,10 @@ func (o *oracle) committed(a *actor, name string, d *document) {
 	b := a.job.batches[i]
 	c := &commit{by: a, batch: b, rerun: a.job.rerun && b.batch.Named}
 	for _, out := range b.outputs {
+		if out.table {
+			o.tableCommitted(a, b, out, d)
+			continue
+		}
 		want := o.w.filesOf(a, b, out)
 		claims := slices.Clone(d.Finished.Outputs[out.name].Claims)
 		var names []string

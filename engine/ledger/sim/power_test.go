@@ -42,7 +42,8 @@ func (o *oracle) wasCut() {
 			o.docs[name] = d
 		}
 	}
-	for _, out := range o.w.outputs {
+	o.tablesWereCut()
+	for _, out := range o.w.folders() {
 		now := map[string]bool{}
 		for _, at := range o.look(out) {
 			now[at] = true

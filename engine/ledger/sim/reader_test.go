@@ -256,7 +256,7 @@ func (o *oracle) wanted(out *simOutput) (files []*file) {
 
 // settled looks whether readers see all that they must, each once, and nothing else, with its contents.
 func (o *oracle) settled(when string) {
-	for _, out := range o.w.outputs {
+	for _, out := range o.w.folders() {
 		waits := false
 		for at := range o.away {
 			waits = waits || strings.HasPrefix(at, out.name+"/")

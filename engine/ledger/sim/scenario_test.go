@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -29,6 +30,7 @@ type simOutput struct {
 	success  bool
 	there    bool // it exists at the beginning, with files of strangers
 	setgid   bool // so that it is staged inside it
+	table    bool // it has a log of its own
 }
 
 // simBatch is a batch.
@@ -45,6 +47,20 @@ func (b *simBatch) modeIn(o *simOutput) string {
 		return o.replaces
 	}
 	return b.mode
+}
+
+// classIn is the class of the batch's output.
+func (b *simBatch) classIn(o *simOutput) ledger.Class {
+	replaces := b.modeIn(o) == whole || b.modeIn(o) == parts
+	switch {
+	case replaces:
+		return ledger.Replaces
+	case !o.table:
+		return ledger.Claims
+	case b.batch.Named:
+		return ledger.Once
+	}
+	return ledger.Named
 }
 
 func (b *simBatch) appends() bool { return b.mode == appends }
@@ -66,6 +82,7 @@ type job struct {
 	fails    bool
 	naive    bool // its clock does not run while it is paused, and nothing ends it
 	files    int
+	deaf     bool          // a table cannot be read back when a put has failed
 	wait     time.Duration // for what others hold
 	declares bool          // recover: whoever has not ended is said to be dead
 }
@@ -121,6 +138,9 @@ func newScenario(r *rand.Rand, dir string) *scenario {
 			success: chance(r, 70), there: chance(r, 60), setgid: chance(r, 15),
 		})
 	}
+	if o := choose(r, s.outputs...); chance(r, 25) {
+		o.table, o.replaces, o.there, o.setgid, o.success = true, whole, false, false, false
+	}
 	for i := range choose(r, 1, 1, 1, 2, 2, 3) {
 		s.batches = append(s.batches, newBatch(r, i, s.outputs))
 	}
@@ -136,7 +156,7 @@ func newScenario(r *rand.Rand, dir string) *scenario {
 	}
 	if s.cutOn != nil && s.cutOn.kind == "exchange" { // then there must be one
 		b := s.starts[0].job.batches[0]
-		b.mode, b.outputs[0].there = whole, true
+		b.mode, b.outputs[0].there, b.outputs[0].table = whole, true, false
 	}
 	return s
 }
@@ -175,12 +195,15 @@ func newBatch(r *rand.Rand, i int, outputs []*simOutput) *simBatch {
 	if len(outputs) > 1 && chance(r, 60) {
 		b.outputs = outputs[i%2 : i%2+1]
 	}
+	if b.mode == ifNone && slices.ContainsFunc(b.outputs, func(o *simOutput) bool { return o.table }) {
+		b.mode = appends
+	}
 	return b
 }
 
 func newStart(r *rand.Rand, s *scenario) start {
 	j := job{kind: choose(r, runs, runs, runs, runs, runs, runs, runs, finishes, recovers), batches: []*simBatch{choose(r, s.batches...)},
-		rerun: chance(r, 40), fails: chance(r, 8), naive: chance(r, 60), files: 1 + r.IntN(3)}
+		rerun: chance(r, 40), fails: chance(r, 8), naive: chance(r, 60), files: 1 + r.IntN(3), deaf: chance(r, 30)}
 	j.wait, j.declares = choose(r, 0, 0, 0, 0, 40*time.Second), chance(r, 40)
 	if chance(r, 10) {
 		j.batches = compatible(s.batches)
@@ -188,7 +211,11 @@ func newStart(r *rand.Rand, s *scenario) start {
 	st := start{job: j, after: choose(r, 0, r.IntN(60), r.IntN(300), 1000)}
 	if j.kind == runs || chance(r, 50) {
 		for range choose(r, 0, 1, 1, 1, 2) {
-			st.plan = append(st.plan, newFault(r))
+			f := newFault(r)
+			if len(s.tables()) > 0 && chance(r, 60) {
+				f = newTableFault(r)
+			}
+			st.plan = append(st.plan, f)
 		}
 	}
 	return st
@@ -212,6 +239,22 @@ func compatible(batches []*simBatch) []*simBatch {
 		}
 	}
 	return all
+}
+
+// newTableFault chooses what happens while a table is committed to: between the look at its log and the put, and
+// around both; or while what is to be named is made durable.
+func newTableFault(r *rand.Rand) fault {
+	f := fault{part: "/_log", at: 1 + r.IntN(2), lasts: 1, wrong: chance(r, 50), stale: chance(r, 80)}
+	switch f.kind = choose(r, "create", "rename", "syncdir", "syncdir", "link"); {
+	case f.kind == "link": // the saves that say that it is done, and that the batch is
+		f.part, f.at = "", 4+r.IntN(2)
+	case f.kind == "syncdir" && chance(r, 50):
+		f.part, f.at = "/lake/", 1+r.IntN(3)
+	case f.kind != "syncdir":
+		f.at = 1
+	}
+	f.what = choose(r, happens, happens, happens, dies, diesLate, answered, refused)
+	return f
 }
 
 // newFault chooses where something happens: anywhere, or at the changes that matter most.

@@ -28,11 +28,16 @@ const (
 	takenBack        situation = "two renames, put back"
 	declaredDead     situation = "live run declared dead"
 	lostAnswer       situation = "lost answer"
+	deadInTable      situation = "keyed commit by the dead"
+	foundInTable     situation = "keyed commit by the dead, found and not made again"
+	unknownInTable   situation = "keyed commit whose outcome was unknown"
+	goneFromTable    situation = "file of the dead that no log named, removed"
 )
 
 // often are the situations that must be there a hundred times in ten thousand seeds.
 var often = []situation{takeoverOfLive, takeoverOfDead, unknownCounted, unknownDidNot, mopAgainstDrain, sweptGeneration, lateRename,
-	lateMkdir, grabByAnother, cutBeforeLanding, diskFull, lostAnswer, declaredDead, cutUndidExchange, takenAway}
+	lateMkdir, grabByAnother, cutBeforeLanding, diskFull, lostAnswer, declaredDead, cutUndidExchange, takenAway,
+	deadInTable, goneFromTable}
 
 func (w *world) saw(s situation) { w.counts[s]++ }
 

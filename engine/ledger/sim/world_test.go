@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/ledger/internal/tablelog"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 	"github.com/ubunye-io/ubunye/engine/store/storetest"
 )
@@ -41,8 +42,9 @@ type world struct {
 	last   *actor
 	step   int
 	boot   int
-	clean  bool // no more faults: the seed's chaos is over
-	over   int  // processes that have ended
+	bad    tablelog.Fault // of the writers of tables
+	clean  bool           // no more faults: the seed's chaos is over
+	over   int            // processes that have ended
 	counts map[situation]int
 }
 

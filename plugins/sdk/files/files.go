@@ -114,10 +114,25 @@ func checkLayout(out abi.Output) (problems []abi.Problem) {
 			problems = append(problems, abi.Problem{Field: "partition_by", Message: "a column without a name"})
 		} else if seen[name] {
 			problems = append(problems, abi.Problem{Field: "partition_by", Message: "column " + strconv.Quote(column) + " is named twice"})
+		} else if !namesFolders(column) {
+			problems = append(problems, abi.Problem{Field: "partition_by",
+				Message: "a column called " + strconv.Quote(column) + " cannot name folders: readers would miss them, or find a column of another name",
+				Hint:    "name it with letters of ASCII, digits and _ in a step, no _ in front"})
 		}
 		seen[name] = true
 	}
 	return problems
+}
+
+// namesFolders tells that all readers find a column of that name in the names of folders. The engine holds every writer to it; here
+// it is told before anything is read.
+func namesFolders(column string) bool {
+	for _, c := range []byte(column) {
+		if c != '_' && c != '.' && c != '-' && c != '~' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return column[0] != '_' && column[0] != '.'
 }
 
 // Stage upholds sdk.Writer: the engine encodes, so no row passes through the writer.
