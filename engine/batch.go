@@ -28,6 +28,7 @@ type batch struct {
 	pinned   map[string][]compute.File  // the files of it, by input
 	shapes   *shapes                    // that its inputs had
 	drifts   map[string]drift           // what the comparison with them has found, by input
+	counted  map[string]int64           // rows of relations that were counted when they were read
 	staged   map[string]ledger.Result   // by output
 	checks   *expect.Set
 	checked  []ledger.Check                   // how its checks went

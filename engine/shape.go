@@ -164,6 +164,9 @@ func (r *run) drifted(ctx context.Context, session compute.Session, task string,
 	if err != nil {
 		return d, err
 	}
+	if len(missing) == len(columns) {
+		missing = nil // there is no object
+	}
 	for _, name := range missing {
 		d.told = append(d.told, fmt.Sprintf("input %s: no object in %s has the key %s, which earlier ones had: it is NULL in every row", in.Name, in.Written, name))
 	}

@@ -35,9 +35,10 @@ const (
 	// What the run wrote for an input that reads it by from was committed again by another run.
 	InputSuperseded Code = "InputSuperseded"
 
-	// Exit 3: a data check failed; nothing landed.
-	CheckFailed   Code = "CheckFailed"   // rows are not as expect or reconcile say
-	SchemaDiffers Code = "SchemaDiffers" // an input has other columns than in the last commit, and its schema does not allow that
+	// Exit 3: the data is not as it must be; nothing landed.
+	CheckFailed    Code = "CheckFailed"    // rows are not as expect or reconcile say
+	TooManyRejects Code = "TooManyRejects" // more rows of an input are not as declared than max_rejects allows
+	SchemaDiffers  Code = "SchemaDiffers"  // an input has other columns than in the last commit, and its schema does not allow that
 
 	// Exit 4: reading, transforming or writing failed.
 	InputMissing  Code = "InputMissing"  // an input has no file, or no rows and on_empty is fail
@@ -79,7 +80,7 @@ func (c Code) Exit() int {
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage
-	case CheckFailed, SchemaDiffers:
+	case CheckFailed, TooManyRejects, SchemaDiffers:
 		return ExitCheck
 	case RunLeaseLost, OutcomeUnknown:
 		return ExitLost
