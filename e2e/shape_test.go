@@ -133,6 +133,10 @@ func TestKeysThatDrift(t *testing.T) {
 	same(t, "second day", p.rows("lake/2026-01-02"), []string{`{"at": {"street": null, "zip": "8"}, "id": "2", "opt": null, "tags": []}`})
 	p.reads("2026-01-03", `{"id": 3, "opt": 2, "at": null, "tags": null}`).must(t, 0).silent(t)
 	same(t, "third day", p.rows("lake/2026-01-03"), []string{`{"at": null, "id": "3", "opt": "2.0", "tags": null}`})
+	if r := p.reads("2026-01-06", "[]").must(t, 0).says(t, "landing/2026-01-06/* has no rows"); strings.Contains(r.stderr, "has the key") {
+		t.Errorf("a day without an object: %s", r.stderr)
+	}
+	p.reads("2026-01-07", `{"id": 7, "opt": 1, "at": null, "tags": null}`).must(t, 0).silent(t)
 	const hint = "; to hold the files to what they had, declare columns:, which ubunye plan prints)"
 	p.refused("2026-01-04", p.reads("2026-01-04", `{"id": 4, "opt": 1, "at": null, "tags": null}`+"\n"+`{"id": 5, "discount": 2}`),
 		"/landing/2026-01-04/a:2: task clean: input raw: the column discount (BIGINT) is new: run RUN (dt=2026-01-01) had none of that name; nothing became visible "+
