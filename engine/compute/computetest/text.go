@@ -319,7 +319,8 @@ func plain(t *testing.T, dir string, file compute.Encoded) string {
 	return string(data)
 }
 
-// An empty result is a csv file of the header alone, an empty file of JSON lines, an empty array.
+// An empty result is a csv file of the header alone, an empty line of JSON, an empty array. Inputs take none of them for a file that
+// is still being written.
 func encodeTextEmpty(t *testing.T, f *fixture) {
 	f.prepare("none", compute.Step{Name: "none", SQL: "SELECT CAST(1 AS BIGINT) AS id, 'x' AS p WHERE false"})
 	for i, tt := range []struct {
@@ -329,8 +330,8 @@ func encodeTextEmpty(t *testing.T, f *fixture) {
 		{compute.Encode{Format: "csv"}, "id,p\n"},
 		{compute.Encode{Format: "csv", TargetFileSize: 1 << 20}, "id,p\n"},
 		{compute.Encode{Format: "csv", Options: map[string]string{"header": "false", "compression": "gzip"}}, ""},
-		{compute.Encode{Format: "json", Options: map[string]string{"compression": "zstd"}}, ""},
-		{compute.Encode{Format: "json", TargetFileSize: 1 << 20}, ""},
+		{compute.Encode{Format: "json", Options: map[string]string{"compression": "zstd"}}, "\n"},
+		{compute.Encode{Format: "json", TargetFileSize: 1 << 20}, "\n"},
 		{compute.Encode{Format: "json", Options: map[string]string{"layout": "array"}}, "[\n\n]\n"},
 	} {
 		tt.e.Relation, tt.e.Dir = "none", f.folder(fmt.Sprint("out", i))
@@ -340,6 +341,17 @@ func encodeTextEmpty(t *testing.T, f *fixture) {
 		}
 		if got := plain(t, tt.e.Dir, files[0]); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.e, got, tt.want)
+		}
+		if info, err := os.Stat(filepath.Join(tt.e.Dir, files[0].Name)); err != nil || info.Size() != files[0].Bytes {
+			t.Errorf("%+v: %v, %v", files[0], info, err)
+		}
+		if tt.e.Options["header"] == "false" {
+			continue
+		}
+		name := fmt.Sprint("again", i)
+		f.input(compute.Input{Name: name, Format: tt.e.Format, Path: tt.e.Dir, Columns: []compute.Column{{Name: "id", Type: "BIGINT"}, {Name: "p", Type: "VARCHAR"}}})
+		if n, err := f.ses.Count(t.Context(), compute.Relation(name)); err != nil || n != 0 {
+			t.Errorf("%+v: read again: %d rows, %v", tt.e, n, err)
 		}
 	}
 	for _, format := range []string{"csv", "json"} {

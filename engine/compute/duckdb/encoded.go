@@ -13,7 +13,7 @@ func encodedOptions(format string, given map[string]string) map[string]string {
 	if format == "parquet" {
 		return nil
 	}
-	read := map[string]string{"partitions": "true", "empty_files": "skip"} // an empty json file has no rows
+	read := map[string]string{"partitions": "true", "empty_files": "skip"} // a csv file without a header and rows has none
 	maps.Copy(read, given)
 	delete(read, "compression") // the files' names tell it
 	if format == "csv" {

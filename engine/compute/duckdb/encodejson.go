@@ -3,6 +3,8 @@ package duckdb
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	driverduckdb "github.com/duckdb/duckdb-go/v2"
@@ -135,5 +137,24 @@ func (j jsonFormat) copy(ctx context.Context, s *session, e *encoding, query str
 		more += `, PREFIX E'[\n', SUFFIX E'\n]\n', NEW_LINE E',\n'`
 		r.besides = 2 // the brackets
 	}
-	return j.copyText(ctx, s, e, query, more, r)
+	files, err := j.copyText(ctx, s, e, query, more, r)
+	if err != nil || j.array || len(files) != 1 || files[0].Rows > 0 {
+		return files, err
+	}
+	return files, j.copyNothing(ctx, s, e, &files[0], more)
+}
+
+// copyNothing makes a file without rows one empty line: readers take a file of 0 bytes for one that is still being written.
+func (j jsonFormat) copyNothing(ctx context.Context, s *session, e *encoding, f *compute.Encoded, more string) error {
+	file := filepath.Join(e.Dir, filepath.FromSlash(f.Name))
+	_, err := s.copyWithFiles(ctx, fmt.Sprintf("COPY (SELECT '') TO %s (FORMAT csv, RETURN_FILES true, COMPRESSION %s%s)", literal(file), literal(j.compression), more))
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return &compute.Error{Kind: compute.OutputFailed, File: file, Message: "what was just written cannot be found: " + err.Error(), Err: err}
+	}
+	f.Bytes = info.Size()
+	return nil
 }

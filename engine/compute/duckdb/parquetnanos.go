@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -20,6 +21,7 @@ func (s *session) wholeMicroseconds(ctx context.Context, files []compute.File, d
 		var path []string // of the node, below the root
 		var open []int64  // children of each node of path that are to come
 		var wrong *compute.Error
+		old := false
 		q := "SELECT name, coalesce(num_children, 0), coalesce(type, ''), coalesce(" + cutNanos + ", false) FROM parquet_schema(" + fileList([]compute.File{f}) + ")"
 		err := s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
 			var name, physical string
@@ -29,6 +31,9 @@ func (s *session) wholeMicroseconds(ctx context.Context, files []compute.File, d
 				return err
 			}
 			path, open = append(path, name), append(open, children)
+			if cut && physical == "INT96" {
+				old = true
+			}
 			if cut && wrong == nil && len(path) > 1 && amongColumns(declared, path[1]) {
 				wrong = nanosErr(f.Path, strings.Join(path[1:], "."), physical)
 			}
@@ -43,11 +48,31 @@ func (s *session) wholeMicroseconds(ctx context.Context, files []compute.File, d
 		if err != nil {
 			return s.fail(ctx, err, "reading the schema of "+f.Path+" failed")
 		}
+		if wrong != nil && old {
+			spark, err := s.bySpark(ctx, f)
+			if err != nil || !spark {
+				return cmp.Or(err, error(wrong))
+			}
+			continue // Spark writes no zoned nanoseconds
+		}
 		if wrong != nil {
 			return wrong
 		}
 	}
 	return nil
+}
+
+// bySpark tells whether Spark wrote a file, whose timestamps have no more than microseconds. It says so in the metadata, which
+// other programs carry on with what they read of it; so the library that wrote the file must be Spark's too.
+func (s *session) bySpark(ctx context.Context, f compute.File) (is bool, err error) {
+	of := fileList([]compute.File{f})
+	q := "SELECT bool_or(created_by LIKE 'parquet-mr %') AND EXISTS (FROM parquet_kv_metadata(" + of + ")" +
+		" WHERE decode(key) IN ('org.apache.spark.version', 'org.apache.spark.sql.parquet.row.metadata')) FROM parquet_file_metadata(" + of + ")"
+	err = s.queryAll(ctx, q, nil, func(rows *sql.Rows) error { return rows.Scan(&is) })
+	if err != nil {
+		err = s.fail(ctx, err, "reading the metadata of "+f.Path+" failed")
+	}
+	return is, err
 }
 
 func amongColumns(declared []compute.Column, name string) bool {
@@ -65,5 +90,5 @@ func nanosErr(file, column, physical string) *compute.Error {
 		kind = "timestamps of the old type INT96"
 	}
 	return &compute.Error{Kind: compute.InputInvalid, File: file, Column: column, Message: fmt.Sprintf("it holds %s, which are read to the microsecond: what they have beyond would be lost", kind),
-		Hint: "if they have nothing beyond, as those that Spark writes, or it does not matter, set the option nanoseconds to truncate"}
+		Hint: "if they have nothing beyond, or it does not matter, set the option nanoseconds to truncate"}
 }
