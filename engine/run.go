@@ -301,7 +301,18 @@ func (r *run) request(t plan.Task) ledger.Request {
 	for _, o := range t.Targets {
 		q.Appends = q.Appends || o.Mode == modeAppend
 	}
+	q.Replaces = replacing(t)
 	return q
+}
+
+// replacing names the outputs of a task that replace what is there.
+func replacing(t plan.Task) (names []string) {
+	for _, o := range t.Targets {
+		if o.Class == string(ledger.Replaces) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 func ledgerBatch(b plan.Batch) ledger.Batch {

@@ -99,6 +99,9 @@
 // up later makes none. The verdict is looked for in the output, by the marker, because what was grabbed
 // may be half removed by another process. Nothing is ever exchanged back (I3).
 //
+// What is kept so is named until a run of the batch commits; a run of it that only adds to that output, under
+// whatever name, is refused, as its rows are there.
+//
 // A run that replaces a folder and any other run that writes to it exclude each other; two that replace
 // folders in one do not. See exclude.go.
 //
