@@ -76,6 +76,31 @@ func TestR30_CompletedIfNothingHasChanged(t *testing.T) {
 	}
 }
 
+// R30: a commit whose files somebody removed, where they were staged or where they had landed, does not count as done:
+// the start is refused, and the commands that the hints name write the rows again.
+func TestR30_FilesThatAreGoneAreNotCompleted(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(p *project){
+		"staged":              func(p *project) { os.RemoveAll(p.path(".ubunye/staging")) },
+		"staged, and noticed": func(p *project) { os.RemoveAll(p.path(".ubunye/staging")); p.runDay("2026-01-02").must(p.t, 0) },
+		"landed by another start": func(p *project) {
+			p.runDay("2026-01-02").must(p.t, 0)
+			os.RemoveAll(p.path("lake/orders/dt=2026-01-01"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newSales(t)
+			p.killedLanding("2026-01-01")
+			want := p.salesRows("2026-01-01")
+			remove(p)
+			p.runDay("2026-01-01").must(t, 1).says(t, "finished since", "--rerun")
+			p.runDay("2026-01-01", "--rerun").must(t, 1).says(t, "are gone", "--rerun=anyway")
+			p.runDay("2026-01-01", "--rerun", "--rerun=anyway").must(t, 0)
+			same(t, "rows", p.rowsOf("2026-01-01"), want)
+		})
+	}
+}
+
 // R30: with --json it is an event, and the exit code is that of a run which did it all.
 func TestR30_CompletedIsAnEvent(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 
 // Untold gives the last commit of a batch if the run that made it died before it could say so: its record says
 // that it runs, or that another start landed what it had committed. nil: there is no such commit, or whoever
-// started that run has been told how it ended. left is how much of the to-do list is still to be carried out.
+// started that run has been told how it ended, or files that it landed are not there. left is how much of the to-do list is still to be carried out.
 //
 // To whoever starts the batch again, this is the same run as long as nothing has changed since: that is for the caller
 // to find out. Taking a run for dead that lives does no harm here, as its commit is what it is.
@@ -29,6 +29,9 @@ func (l *Ledger) Untold(ctx context.Context, b Batch) (f *Finished, left int, er
 		return nil, 0, nil
 	}
 	if j := l.judge(r.Run, r.Identity, l.recordPath(r.Run), l.cfg.Now()); !j.dead && j.age < l.cfg.Timeout {
+		return nil, 0, nil
+	}
+	if len(d.Todo) == 0 && l.missingClaims(d) != nil { // landed, and moved or removed since, or removed where it was staged
 		return nil, 0, nil
 	}
 	return d.Finished, len(d.Todo), nil
