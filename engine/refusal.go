@@ -69,7 +69,7 @@ func (r *run) waitHint(other string, age time.Duration) string {
 	} else {
 		hint += r.command("--wait=10m")
 	}
-	if age > 3*r.config.Ledger.Heartbeat {
+	if age.Abs() > 3*r.config.Ledger.Heartbeat { // one from the future says no more than an old one
 		hint += " ; if you know that it is dead: " + r.recoverCommand("--dead", other)
 	}
 	return hint
@@ -88,9 +88,9 @@ func waitedFor(err error, p *problem.Problem) *problem.Problem {
 // lastSign says how old a heartbeat is.
 func lastSign(age time.Duration) string {
 	if age <= -time.Second {
-		return fmt.Sprintf("whose last heartbeat is dated %s in the future: the clock of the ledger's disk was set back", -age.Round(time.Second))
+		return "whose last heartbeat is " + report.Ago(age) + ": the clock of the ledger's disk was set back"
 	}
-	return fmt.Sprintf("whose last heartbeat was %s ago", max(0, age).Round(time.Second))
+	return "whose last heartbeat was " + report.Ago(age)
 }
 
 // explainTargetHeld is for a run that another one excludes, because one of the two replaces the folder.
@@ -109,7 +109,7 @@ func (r *run) explainTargetHeld(e *ledger.TargetHeldError) *problem.Problem {
 	case e.Asking:
 		p.Message = fmt.Sprintf("refused: %s) asks for %s too, %s, and it came first", who, e.Path, why)
 	default:
-		p.Message = fmt.Sprintf("refused: %s; last heartbeat %s ago) writes to %s too, %s", who, e.Age.Round(time.Second), e.Path, why)
+		p.Message = fmt.Sprintf("refused: %s; last heartbeat %s) writes to %s too, %s", who, report.Ago(e.Age), e.Path, why)
 	}
 	return p
 }
