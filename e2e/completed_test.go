@@ -103,6 +103,26 @@ func TestR30_FilesThatAreGoneAreNotCompleted(t *testing.T) {
 	}
 }
 
+// R30: a ledger that was moved away from the outputs lands what was committed where the same words lead from there; that is
+// not where the task writes, so it does not count as done.
+func TestR30_WhatLandsElsewhereIsNotCompleted(t *testing.T) {
+	t.Parallel()
+	p := newSales(t)
+	p.killedLanding("2026-01-01")
+	if err := os.MkdirAll(p.path("state/of"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(p.path(".ubunye"), p.path("state/of/ledger")); err != nil {
+		t.Fatal(err)
+	}
+	moved := strings.Replace(salesPipeline, "tasks:\n", "ledger: {path: state/of/ledger}\ntasks:\n", 1)
+	if moved == salesPipeline {
+		t.Fatal("the pipeline is as it was")
+	}
+	p.write("pipeline.yaml", moved)
+	p.runDay("2026-01-01").must(t, 1)
+}
+
 // R30: with --json it is an event, and the exit code is that of a run which did it all.
 func TestR30_CompletedIsAnEvent(t *testing.T) {
 	t.Parallel()
