@@ -103,6 +103,26 @@ func TestR30_FilesThatAreGoneAreNotCompleted(t *testing.T) {
 	}
 }
 
+// R30: so with a folder that a committed run had replaced and somebody removed: the start writes it again.
+func TestR30_AReplacedFolderThatIsGoneIsNotCompleted(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{false, true} {
+		p := newReplacing(t, "overwrite")
+		p.runEnv([]string{"UBUNYE_FAULT=kill:~/orders.drop"}, dayArgs("2026-01-01")...).must(t, 137)
+		if doc := p.document("clean_orders", "2026-01-01"); !committed(doc) {
+			t.Fatal("killed before its commit")
+		}
+		if gone {
+			os.RemoveAll(p.path("lake/orders"))
+		}
+		r := p.runDay("2026-01-01").must(t, 0)
+		same(t, "rows", p.rows("lake/orders"), p.want("1", "2"))
+		if strings.Contains(r.stderr, "nothing has changed since") == gone {
+			t.Errorf("gone %v: %s", gone, r.stderr)
+		}
+	}
+}
+
 // R30: a ledger that was moved away from the outputs lands what was committed where the same words lead from there; that is
 // not where the task writes, so it does not count as done.
 func TestR30_WhatLandsElsewhereIsNotCompleted(t *testing.T) {

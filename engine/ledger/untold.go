@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 )
 
@@ -31,10 +32,23 @@ func (l *Ledger) Untold(ctx context.Context, b Batch) (f *Finished, left int, er
 	if j := l.judge(r.Run, r.Identity, l.recordPath(r.Run), l.cfg.Now()); !j.dead && j.age < l.cfg.Timeout {
 		return nil, 0, nil
 	}
-	if len(d.Todo) == 0 && l.missingClaims(d) != nil { // landed, and moved or removed since, or removed where it was staged
+	if len(d.Todo) == 0 && (l.missingClaims(d) != nil || l.missingParts(d)) { // removed since, or where it was staged
 		return nil, 0, nil
 	}
 	return d.Finished, len(d.Todo), nil
+}
+
+// missingParts tells whether a folder that the last commit replaced is gone. One that another run has replaced since is there.
+func (l *Ledger) missingParts(d *Document) bool {
+	for _, out := range d.Finished.Outputs {
+		base, _ := l.find(out.Base)
+		for _, part := range out.Parts {
+			if is, err := there(filepath.Join(base, filepath.FromSlash(part))); err != nil || !is {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Told removes the record of a dead run when all that it tells is that it committed these batches, and they have
