@@ -46,6 +46,12 @@
 // (enter) happen only if there is something to do, CommitTables only if an output's target has a commit of its own,
 // and Replace only if one replaces folders.
 //
+// A record that says interrupted or failed is kept for 30 days, and what status tells is all that it is for. One that
+// says landed, or of a dead run that it runs, means that nobody was told of its commit: the next start of the
+// batch may count it as done, see Untold. End removes the heartbeat first, so that a crash never leaves one
+// without a record; where a hand does, nobody knows what its run writes, and every start is refused until it is
+// older than the timeout.
+//
 // # Alive or dead
 //
 // judge.go has the four ways in which a run is dead. A run that has certainly ended is taken over at once; one
