@@ -26,6 +26,7 @@ type batch struct {
 	writers  map[string]*writer.Session // by output
 	inputs   json.RawMessage            // what was read, by input
 	pinned   map[string][]compute.File  // the files of it, by input
+	counted  map[string]int64           // rows of relations that were counted when they were read
 	staged   map[string]ledger.Result   // by output
 	checks   *expect.Set
 	checked  []ledger.Check                   // how its checks went

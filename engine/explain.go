@@ -188,6 +188,8 @@ func computeProblem(e *compute.Error) *problem.Problem {
 	switch e.Kind {
 	case compute.InputInvalid:
 		p.Code = problem.InputInvalid
+	case compute.TooManyRejects:
+		p.Code = problem.TooManyRejects
 	case compute.InputMissing:
 		p.Code = problem.InputMissing
 		p.Message = e.File + ": " + p.Message // the position is that of the path in the pipeline

@@ -72,9 +72,13 @@ func (r *run) checkInput(ctx context.Context, in config.Input) (problems problem
 		return nil, nil
 	}
 	in.Options = closedOptions(in.Options, in.OptionsAt)
+	declared := len(in.Columns) > 0
 	in.Columns = slices.DeleteFunc(slices.Clone(in.Columns), func(c config.Column) bool { return c.Open })
+	if declared && len(in.Columns) == 0 {
+		in.Rejects = nil // they want columns, and there will be some
+	}
 	asked := r.asked(in, nil)
-	key := fmt.Sprintf("%q %q %q", asked.Format, asked.Options, asked.Columns) // maps are printed in the order of their keys
+	key := fmt.Sprintf("%q %q %q", asked.Format, asked.Options, asked.Columns) + fmt.Sprint(asked.Rejects != nil) // maps are printed in the order of their keys
 	wrong, known := r.formats.inputs[key]
 	if !known {
 		if wrong, err = r.Compute.Check(ctx, asked); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // ruleNumbers are the rules of a rerun (R01…) that hold for files: a test's name begins with those that it shows.
-var ruleNumbers = slices.Concat(numbers("R", 1, 13), numbers("R", 20, 32), numbers("R", 40, 51), numbers("R", 60, 67))
+var ruleNumbers = slices.Concat(numbers("R%02d", 1, 13), numbers("R%02d", 20, 32), numbers("R%02d", 40, 51), numbers("R%02d", 60, 67))
 
 // untested are rules that need what there is not yet, and what that is.
 var untested = map[string]string{
@@ -32,23 +32,23 @@ var partly = map[string]string{
 }
 
 // later are the rules of tables and databases.
-var later = numbers("R", 70, 80)
+var later = numbers("R%02d", 70, 80)
 
 // cases are faults that people met with programs of this kind, by their number, of which a test must show what is right.
 var cases = []string{
 	// reruns, crashes, locks and disks
 	"C001", "C002", "C016", "C022", "C023", "C024", "C025", "C027", "C029", "C031", "C032", "C033", "C034", "C035", "C037", "C050",
 	"C059", "C062", "C064", "C066", "C106", "C107",
-	// files as people have them
-	"C011", "C039", "C051", "C055", "C067", "C069", "C070", "C072", "C081", "C082", "C096", "C097",
+	// files as people have them, and tables
+	"C011", "C039", "C051", "C055", "C067", "C069", "C070", "C072", "C081", "C082", "C083", "C096", "C097",
 }
 
 // otherCases are those that a test may carry.
-var otherCases = numbers("C", 1, 114)
+var otherCases = numbers("C%03d", 1, 114)
 
-func numbers(letter string, from, to int) (all []string) {
+func numbers(format string, from, to int) (all []string) {
 	for n := from; n <= to; n++ {
-		all = append(all, fmt.Sprintf("%s%02d", letter, n))
+		all = append(all, fmt.Sprintf(format, n))
 	}
 	return all
 }

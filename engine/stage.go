@@ -126,7 +126,13 @@ func (b *batch) read(ctx context.Context) error {
 		}
 		b.pinned[in.Name] = files
 		b.progress.listed(files)
-		inputs[in.Name] = fingerprint(files)
+		read := fingerprint(files)
+		if asked.Rejects != nil {
+			if err := b.tally(ctx, in, relation, &read); err != nil {
+				return err
+			}
+		}
+		inputs[in.Name] = read
 		if err := b.lookForRows(ctx, in, relation); err != nil {
 			return err
 		}
@@ -166,7 +172,27 @@ func (r *run) asked(in config.Input, sources map[string]*ledger.Finished) comput
 	for i, c := range in.Columns {
 		columns[i] = compute.Column{Name: c.Name, Type: c.Type}
 	}
-	return compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options}
+	asked := compute.Input{Name: in.Name, Format: in.Format, Path: in.Path, Columns: columns, Options: in.Options}
+	if r := in.Rejects; r != nil {
+		asked.Rejects = &compute.Rejects{Relation: r.Name, Rows: r.Rows, Percent: r.Percent}
+	}
+	return asked
+}
+
+// tally tells how many rows of an input with rejects were read and how many are not as declared, and keeps it: for the record of
+// the commit, and to be held against outputs that write just these rows.
+func (b *batch) tally(ctx context.Context, in config.Input, relation compute.Relation, read *inputPrint) error {
+	t, err := b.session.Tally(ctx, relation)
+	if err != nil {
+		return err
+	}
+	read.Rows, read.Rejected = number(t.Read), number(t.Rejected)
+	if b.counted == nil {
+		b.counted = map[string]int64{}
+	}
+	b.counted[string(relation)], b.counted[in.Rejects.Name] = t.Rows, t.Rejected
+	b.emit(report.Event{Kind: report.InputRead, Task: b.task.Name, Batch: batchText(b.task.Batch), Input: in.Name, RowsRead: number(t.Read), Rows: number(t.Rows), Rejected: number(t.Rejected)})
+	return nil
 }
 
 // lookForRows does what the pipeline says of an input without rows.
@@ -191,6 +217,9 @@ type inputPrint struct {
 	Files       int    `json:"files"`
 	Bytes       int64  `json:"bytes"`
 	Fingerprint string `json:"fingerprint"` // SHA-256 of names, sizes and times
+
+	Rows     *int64 `json:"rows,omitempty"`     // read; of an input with rejects
+	Rejected *int64 `json:"rejected,omitempty"` // of them
 }
 
 func fingerprint(files []compute.File) inputPrint {
@@ -252,6 +281,9 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	reported := map[string]int64{}
 	for _, f := range answer.Files {
 		reported[f.Name] = f.Bytes
+	}
+	if want, known := b.counted[string(written(t))]; known && answer.Rows != want {
+		return ledger.Result{}, untrue(t, abi.CallStage, "it reported %d rows of %s, which has %d", answer.Rows, t.From, want)
 	}
 	result := ledger.Result{Rows: answer.Rows, Files: int64(len(found))}
 	for _, c := range schema {

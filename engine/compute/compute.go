@@ -70,6 +70,8 @@ type Session interface {
 	//
 	// Prepare may be called again: later steps see all earlier relations, and consumers add up.
 	Prepare(ctx context.Context, steps []Step, consumed []Relation) error
+	// Tally tells what became of the rows of an input that has Rejects.
+	Tally(ctx context.Context, r Relation) (Tally, error)
 	// Schema gives the columns of a relation in order. It computes nothing.
 	Schema(ctx context.Context, r Relation) ([]Column, error)
 	// Count gives the number of rows.
@@ -112,6 +114,9 @@ type Input struct {
 	Columns []Column          // declared columns, found in the file by name; empty: as the file says
 	Options map[string]string // format options, as "delimiter"
 
+	// Rejects, if it is not nil, has rows that cannot be read gathered instead of ending the reading. It wants Columns, and text files.
+	Rejects *Rejects
+
 	// Encoded says that Encode wrote the files: Options are those that it was given. The columns in the names of folders
 	// are read too, and an empty text is none that is missing. Columns, if given, are those of the relation that was
 	// encoded, and every value comes back with its type.
@@ -120,6 +125,27 @@ type Input struct {
 	// Files, if not nil, are exactly the files to read, by their names below Path, with slashes: nothing is looked for, and
 	// one that is not there is an error. If there are none the relation has the Columns, which must be given, and no rows.
 	Files []string
+}
+
+// Rejects says what becomes of the rows of an input that are not as declared: a line that is no csv of that many fields, a line
+// that is no JSON object, a value that does not fit its column, whether anything uses that column or not. What is wrong with
+// a file as a whole still ends the reading. Such an input is read whole by Session.Input.
+type Rejects struct {
+	// Relation is made of them: file, line, column, reason and text of each, in the order of the files. The line is the physical
+	// one on which the row begins; the column is NULL if it is none alone.
+	Relation string
+
+	// Rows and Percent are how many there may be; -1: no such limit. Without either there may be any number, but not all rows.
+	Rows    int64
+	Percent float64 // of the rows that were read
+}
+
+// Tally counts the rows of an input. Read is counted before the rows are told apart, so that Rows and Rejected can be held
+// against it.
+type Tally struct {
+	Read     int64
+	Rows     int64 // that are as declared
+	Rejected int64
 }
 
 // File is one file that an input reads.
@@ -182,13 +208,14 @@ type Kind int
 
 // The kinds of Error.
 const (
-	Failed        Kind = iota // running failed
-	InputMissing              // no such file, or a glob without a match
-	InputInvalid              // a file or a value in it is not what was declared
-	QueryInvalid              // a SQL step cannot be used
-	OutputInvalid             // a relation cannot be written as asked: its columns, types or values forbid it
-	BadOption                 // an option or a type is not known
-	OutputFailed              // writing files failed
+	Failed         Kind = iota // running failed
+	InputMissing               // no such file, or a glob without a match
+	InputInvalid               // a file or a value in it is not what was declared
+	QueryInvalid               // a SQL step cannot be used
+	OutputInvalid              // a relation cannot be written as asked: its columns, types or values forbid it
+	BadOption                  // an option or a type is not known
+	OutputFailed               // writing files failed
+	TooManyRejects             // more rows of an input than its Rejects allow
 )
 
 // Error is what every method of a Session returns when it fails, except for a cancelled context,

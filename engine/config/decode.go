@@ -95,10 +95,12 @@ func (l *loader) task(name string, s section) Task {
 	relations := l.relations(s, t)
 	l.expect(s, &t, relations)
 	l.reconcile(s, &t)
+	relations = append(relations, l.rejects(s, t)...)
 	for i := range t.Outputs {
 		o := &t.Outputs[i]
 		l.source(s.sub("outputs").inner(o.Name), o, relations)
 	}
+	l.unwritten(s, t)
 	t.Config = canonical(t)
 	return t
 }
@@ -116,6 +118,7 @@ func (l *loader) input(name string, s section) Input {
 	in := Input{Name: name, Format: s.text("format"), Path: s.path("path"), Written: s.text("path"), Options: s.options("options"), OptionsAt: s.optionsAt("options"),
 		OnEmpty: s.text("on_empty"), Pos: s.pos, PathPos: s.where("path")}
 	l.from(&in, s)
+	in.Rejects = l.inputRejects(s)
 	columns := s.n.get("columns")
 	if columns == nil || columns.bad {
 		return in

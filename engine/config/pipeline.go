@@ -102,10 +102,18 @@ type Input struct {
 	Options map[string]string `json:"options,omitempty"`
 	Columns []Column          `json:"columns,omitempty"` // in the order of the file
 	OnEmpty string            `json:"on_empty"`          // "ok", "warn" or "fail"
+	Rejects *Rejects          `json:"rejects,omitempty"` // nil: a row that is not as declared ends the task
 	Pos     problem.Pos       `json:"-"`
 	PathPos problem.Pos       `json:"-"` // of the path, or of from
 
 	OptionsAt map[string]OptionAt `json:"-"` // where Options are written
+}
+
+// Rejects is where the rows of an input go that are not as declared. An output of the task writes them.
+type Rejects struct {
+	Name    string  `json:"name"`    // of the relation
+	Rows    int64   `json:"rows"`    // that there may be; -1: no such limit
+	Percent float64 `json:"percent"` // of the rows read that there may be; -1: no such limit
 }
 
 // OptionAt is where an option is written.
@@ -183,7 +191,7 @@ type Balance struct {
 // Output is one place to write a relation to.
 type Output struct {
 	Name           string            `json:"name"`
-	From           string            `json:"from"`                 // a step or input of the task
+	From           string            `json:"from"`                 // a step or input of the task, or the rejects of one
 	Quarantine     bool              `json:"quarantine,omitempty"` // what is written is not From itself but the rows that its checks have taken out of it
 	Format         string            `json:"format"`
 	Plugin         *Plugin           `json:"plugin,omitempty"` // nil: the writer is built in

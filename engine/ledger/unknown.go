@@ -1,68 +1,10 @@
 package ledger
 
-import (
-	"encoding/json"
-	"fmt"
-	"reflect"
-	"strings"
-)
+import "github.com/ubunye-io/ubunye/engine/store"
 
-// unknown holds the members of a JSON object that this program does not know: written by a newer
-// one, they survive being read and written here.
-type unknown map[string]json.RawMessage
+// unknown holds the members of a JSON object that this program does not know.
+type unknown = store.Unknown
 
-// decodeKeeping fills the struct that into points to from a JSON object. Members are matched by their
-// exact names (encoding/json ignores case); the others are returned.
-func decodeKeeping(data []byte, into any) (unknown, error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return nil, err
-	}
-	if err := decodeMembers(members, reflect.ValueOf(into).Elem()); err != nil {
-		return nil, err
-	}
-	if len(members) == 0 {
-		return nil, nil
-	}
-	return members, nil
-}
+func decodeKeeping(data []byte, into any) (unknown, error) { return store.DecodeKeeping(data, into) }
 
-// encodeKeeping is the way back; from must be a struct without methods of its own.
-func encodeKeeping(from any, extra unknown) ([]byte, error) {
-	data, err := json.Marshal(from)
-	if err != nil || len(extra) == 0 {
-		return data, err
-	}
-	more, err := json.Marshal(extra)
-	if err != nil {
-		return nil, err
-	}
-	data = data[:len(data)-1]
-	if len(data) > 1 {
-		data = append(data, ',')
-	}
-	return append(data, more[1:]...), nil
-}
-
-// decodeMembers takes the members that v has fields for out of members.
-func decodeMembers(members map[string]json.RawMessage, v reflect.Value) error {
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		if field.Anonymous {
-			if err := decodeMembers(members, v.Field(i)); err != nil {
-				return err
-			}
-			continue
-		}
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		value, there := members[name]
-		if name == "" || !there {
-			continue
-		}
-		if err := json.Unmarshal(value, v.Field(i).Addr().Interface()); err != nil {
-			return fmt.Errorf("member %s: %w", name, err)
-		}
-		delete(members, name)
-	}
-	return nil
-}
+func encodeKeeping(from any, extra unknown) ([]byte, error) { return store.EncodeKeeping(from, extra) }

@@ -35,8 +35,9 @@ const (
 	// What the run wrote for an input that reads it by from was committed again by another run.
 	InputSuperseded Code = "InputSuperseded"
 
-	// Exit 3: a data check failed; nothing landed.
-	CheckFailed Code = "CheckFailed" // rows are not as expect or reconcile say
+	// Exit 3: the data is not as it must be; nothing landed.
+	CheckFailed    Code = "CheckFailed"    // rows are not as expect or reconcile say
+	TooManyRejects Code = "TooManyRejects" // more rows of an input are not as declared than max_rejects allows
 
 	// Exit 4: reading, transforming or writing failed.
 	InputMissing  Code = "InputMissing"  // an input has no file, or no rows and on_empty is fail
@@ -78,7 +79,7 @@ func (c Code) Exit() int {
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage
-	case CheckFailed:
+	case CheckFailed, TooManyRejects:
 		return ExitCheck
 	case RunLeaseLost, OutcomeUnknown:
 		return ExitLost

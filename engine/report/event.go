@@ -18,6 +18,7 @@ const (
 	BatchTaken     Kind = "batch_taken"       // A batch was taken over from a dead run.
 	TaskStarted    Kind = "task_started"      // A task begins.
 	StepStarted    Kind = "step_started"      // A step of a task begins.
+	InputRead      Kind = "input_read"        // An input with rejects was read: how many of its rows are as declared.
 	Progress       Kind = "progress"          // A task is at work: how far it is. With --json it is told every 10 seconds.
 	CheckDone      Kind = "check_done"        // A data check was made.
 	OutputReplaces Kind = "output_replaces"   // An output is about to replace data that is there.
@@ -44,13 +45,13 @@ type Event struct {
 	// what happened
 	Kind Kind `json:"event" in:"*"`
 	// id of the run; absent while it has none, as when it is refused
-	Run string `json:"run,omitempty" in:"run_started run_waiting? batch_taken task_started step_started progress check_done output_replaces output_landed output_skipped task_finished task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
+	Run string `json:"run,omitempty" in:"run_started run_waiting? batch_taken task_started step_started input_read progress check_done output_replaces output_landed output_skipped task_finished task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
 	// name of the pipeline
 	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
 	// name of the task
-	Task string `json:"task,omitempty" in:"batch_taken task_started step_started progress check_done output_replaces output_landed output_skipped task_completed task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
+	Task string `json:"task,omitempty" in:"batch_taken task_started step_started input_read progress check_done output_replaces output_landed output_skipped task_completed task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
 	// the batch's variables, as dt=2026-01-01; absent: it has none
-	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? progress? check_done? output_replaces? output_landed? output_skipped? task_completed task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
+	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? input_read? progress? check_done? output_replaces? output_landed? output_skipped? task_completed task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
 	// which one: ask, read, stage, commit or land
 	Step string `json:"step,omitempty" in:"step_started progress"`
 	// the input or step that the check is about; absent: it compares input and output
@@ -81,8 +82,14 @@ type Event struct {
 	Message string `json:"message,omitempty" in:"run_waiting batch_taken check_done? output_skipped task_completed task_failed task_cancelled problem warning plugin_log?"`
 	// bytes of the files that the task reads, once they are listed
 	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
-	// rows written; in progress: of the outputs that are staged whole; of a date: of all its outputs; of a check: rows that it looked at
-	Rows *int64 `json:"rows,omitempty" in:"check_done? output_landed output_skipped progress? batch_finished"`
+	// name of the input
+	Input string `json:"input,omitempty" in:"input_read"`
+	// rows read; each is one that is as declared, or rejected
+	RowsRead *int64 `json:"rows_read,omitempty" in:"input_read"`
+	// rows that are not as declared
+	Rejected *int64 `json:"rejected,omitempty" in:"input_read"`
+	// rows written; in progress: of the outputs that are staged whole; of a date: of all its outputs; of a check: rows that it looked at; of an input: that are as declared
+	Rows *int64 `json:"rows,omitempty" in:"input_read check_done? output_landed output_skipped progress? batch_finished"`
 	// bytes of the files written; in progress: so far
 	Bytes *int64 `json:"bytes,omitempty" in:"output_landed output_skipped progress?"`
 	// files written, or landed for an earlier run; in progress: so far

@@ -66,6 +66,8 @@ func (p *Plain) Report(e Event) {
 		fmt.Fprintf(p.Err, "%s: %s: %s\n", label(e), p.paint(green, "done"), e.Message)
 	case TaskFinished:
 		fmt.Fprintf(p.Err, "%s: %s in %s\n", label(e), p.paint(green, "done"), took(e.Duration))
+	case InputRead:
+		fmt.Fprintf(p.Err, "%s: input %s: %s read, %d as declared, %d rejected\n", label(e), e.Input, Count(value(e.RowsRead), "row"), value(e.Rows), value(e.Rejected))
 	case Progress:
 		fmt.Fprintf(p.Err, "%s%s\n", label(e), state(e))
 	case OutputReplaces:

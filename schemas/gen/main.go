@@ -42,14 +42,16 @@ func files() map[string]func(s *source, out io.Writer) error {
 		}
 	}
 	return map[string]func(*source, io.Writer) error{
-		"schemas/batch.schema.json":    kept("ubunye batch document", "engine/store.envelope", "engine/ledger.Document"),
-		"schemas/run.schema.json":      kept("ubunye run record", "engine/ledger.Record"),
-		"schemas/plan.schema.json":     list("ubunye plan --json", "engine.PlannedTask"),
-		"schemas/status.schema.json":   printed("ubunye status --json", "engine.Status"),
-		"schemas/recover.schema.json":  printed("ubunye recover --json", "engine.Recovered"),
-		"schemas/backfill.schema.json": list("ubunye backfill --dry-run --json", "engine.PlannedDate"),
-		"schemas/show.schema.json":     list("ubunye show --json", "engine.Table"),
-		"schemas/plugins.schema.json":  list("ubunye plugin list --json, ubunye plugin inspect --json", "engine.PluginInfo"),
+		"schemas/batch.schema.json":           kept("ubunye batch document", "engine/store.envelope", "engine/ledger.Document"),
+		"schemas/run.schema.json":             kept("ubunye run record", "engine/ledger.Record"),
+		"schemas/run-state.schema.json":       kept("ubunye run state", "engine/runstate.Document"),
+		"schemas/run-state-index.schema.json": kept("ubunye run state index line", "engine/runstate.Line"),
+		"schemas/plan.schema.json":            list("ubunye plan --json", "engine.PlannedTask"),
+		"schemas/status.schema.json":          printed("ubunye status --json", "engine.Status"),
+		"schemas/recover.schema.json":         printed("ubunye recover --json", "engine.Recovered"),
+		"schemas/backfill.schema.json":        list("ubunye backfill --dry-run --json", "engine.PlannedDate"),
+		"schemas/show.schema.json":            list("ubunye show --json", "engine.Table"),
+		"schemas/plugins.schema.json":         list("ubunye plugin list --json, ubunye plugin inspect --json", "engine.PluginInfo"),
 		"schemas/messages.schema.json": func(s *source, out io.Writer) error {
 			return print(out)((&builder{source: s, defs: object{}, nullable: true}).messages("ubunye plugin message"))
 		},

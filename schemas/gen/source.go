@@ -201,7 +201,7 @@ func (s *source) fields(t *declared) ([]field, error) {
 		if name == "-" {
 			continue
 		}
-		m := field{name: name, doc: comment(f.Doc, f.Comment), optional: strings.Contains(options, "omitempty"), in: tag.Get("in"), of: t, expr: f.Type}
+		m := field{name: name, doc: comment(f.Doc, f.Comment), optional: strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero"), in: tag.Get("in"), of: t, expr: f.Type}
 		if m.doc == "" {
 			return nil, fmt.Errorf("%s.%s.%s has no doc comment, so its schema would have no description", t.pkg.path, t.name, f.Names[0].Name)
 		}

@@ -11,12 +11,17 @@ import (
 	"github.com/ubunye-io/ubunye/schemas"
 )
 
-// Schema is a schema that is made strict: it refuses members that it does not declare. The files in schemas/ allow them,
+// Schema is a schema, as a rule one that is made strict: it refuses members that it does not declare. The files in schemas/ allow them,
 // since later versions of the program may write more; of this one a test wants to know.
 type Schema struct{ compiled *jsonschema.Schema }
 
 // Open compiles a schema, as "batch", or a definition of one, as "messages#plan.request".
-func Open(name string) (*Schema, error) {
+func Open(name string) (*Schema, error) { return open(name, closeObjects) }
+
+// OpenLenient compiles a schema as it is: for files that hold what other programs wrote.
+func OpenLenient(name string) (*Schema, error) { return open(name, func(any) {}) }
+
+func open(name string, change func(schema any)) (*Schema, error) {
 	file, def, _ := strings.Cut(name, "#")
 	file += ".schema.json"
 	text, err := schemas.Files.ReadFile(file)
@@ -27,7 +32,7 @@ func Open(name string) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	closeObjects(doc)
+	change(doc)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	if err := c.AddResource(file, doc); err != nil {

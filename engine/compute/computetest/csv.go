@@ -173,7 +173,7 @@ func csvHeaderMistakes(t *testing.T, f *fixture) {
 	for _, tt := range []struct{ name, content, declared, want, hint string }{
 		{"absent", "id,amont\n1,2\n", "id bigint; amount bigint", `it has no column amount, and has a column that is not declared: "amont"`, ""},
 		{"unknown", "id,amount,more\n1,2,3\n", "id bigint; amount bigint", `"more"`, ""},
-		{"twice", "id,ID\n1,2\n", "id bigint", "the column ID occurs twice", ""},
+		{"twice", "id,ID\n1,2\n", "id bigint", `columns 1 and 2 are called "id" and "ID", which differ only in case`, ""},
 		{"empty", "", "id bigint", "it is empty", ""},
 		{"unnamed", "id,\n1,2\n", "", "column 2 has no name", ""},
 		{"delimited", "id;v\n1;2\n", "", `its only column would be "id;v"`, `set the option delimiter, as ";"`},
@@ -181,7 +181,7 @@ func csvHeaderMistakes(t *testing.T, f *fixture) {
 		{"pressed", gzipped(t, "id,v\n1,2\n"), "", "it is compressed by gzip", ".gz"},
 		{"zstded", zstded(t, "id,v\n1,2\n"), "id bigint; v bigint", "it is compressed by zstd", ".zst"},
 		{"workbook", "PK\x03\x04\x14\x00", "", "it is a zip archive, or a workbook", "save it as CSV"},
-		{"wide", "\xff\xfei\x00d\x00", "", "it is UTF-16", "convert the file to UTF-8"},
+		{"wide", "\xff\xfei\x00d\x00", "", "it is UTF-16", "set the option encoding to utf-16"},
 	} {
 		p := f.write(tt.name+".csv", tt.content)
 		var cols []compute.Column

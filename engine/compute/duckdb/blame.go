@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -15,8 +14,8 @@ import (
 // After a failure blame looks for the cause by reading again, because DuckDB tells it in prose only: which input
 // changed or is damaged, which line and column of a csv file does not fit, which step fails on its own.
 
-// rejectsLimit is how many bad lines of a csv input are gathered to find the first.
-const rejectsLimit = 1000
+// misfitsLimit is how many texts that do not fit are gathered to find the first.
+const misfitsLimit = 1000
 
 // blame makes the error of a statement that computed rel and failed.
 func (s *session) blame(ctx context.Context, rel *relation, err error, what string) error {
@@ -142,12 +141,12 @@ func (s *session) blameParquet(ctx context.Context, in *input) error {
 	return nil
 }
 
-// blameCSV finds the first bad line: lines that are not csv of that width by DuckDB's own list of rejects, values
-// that do not fit their type by the conditions of fit.
+// blameCSV finds the first bad record: one that is not csv of that width by csvScanner, values that do not fit their type by
+// the conditions of fit.
 func (s *session) blameCSV(ctx context.Context, c *csvInput) error {
 	for _, g := range c.groups {
 		for _, f := range g.files {
-			if err := s.rejected(ctx, c, g, f); err != nil {
+			if err := c.broken(ctx, g, f); err != nil {
 				return err
 			}
 			if err := s.misfit(ctx, c, g, f); err != nil {
@@ -158,112 +157,38 @@ func (s *session) blameCSV(ctx context.Context, c *csvInput) error {
 	return nil
 }
 
-// reject is one row of DuckDB's reject_errors.
-type reject struct {
-	position int64 // byte in the decompressed file, from 1
-	column   int   // from 1; 0: unknown
-	kind     string
-	text     string // the line
-}
-
-// rejected gives the first line of a file that is not csv of the right width.
-func (s *session) rejected(ctx context.Context, c *csvInput, g csvGroup, f compute.File) error {
-	more := fmt.Sprintf(", store_rejects = true, rejects_table = 'ubunye_rejects', rejects_scan = 'ubunye_reject_scans', rejects_limit = %d", rejectsLimit)
-	if err := s.consume(ctx, c.read(g, []compute.File{f}, more)); err != nil {
-		// Not a line but the file: not what its compression says, for example.
-		return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Message: "it cannot be read: " + parse(err).line(), Err: err}
+// broken gives the first record of a file that is not csv of the right width.
+func (c *csvInput) broken(ctx context.Context, g csvGroup, f compute.File) error {
+	if g.table != "" {
+		return nil // there would be no table
 	}
-	var r *reject
-	q := `SELECT byte_position, coalesce(column_idx, 0), CAST(error_type AS VARCHAR), csv_line FROM temp.ubunye_rejects ORDER BY byte_position, column_idx LIMIT 1`
-	err := s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
-		r = &reject{}
-		return rows.Scan(&r.position, &r.column, &r.kind, &r.text)
-	})
-	// Temporary tables come before relations when a name is looked up.
-	err = errors.Join(err, s.exec(ctx, "DROP TABLE temp.ubunye_rejects"), s.exec(ctx, "DROP TABLE temp.ubunye_reject_scans"))
-	if err != nil {
-		return s.fail(ctx, err, "looking for the bad line failed")
-	}
-	if r == nil {
-		return nil
-	}
-	return r.error(c, g, f)
-}
-
-func (r *reject) error(c *csvInput, g csvGroup, f compute.File) error {
-	e := &compute.Error{Kind: compute.InputInvalid, File: f.Path}
-	e.Line = physicalLine(f.Path, r.position)
-	switch r.kind {
-	case "MISSING COLUMNS":
-		e.Message = fmt.Sprintf("the line has %d of %d fields: %s", r.fields(c.options), g.width, shorten(r.text))
-	case "TOO MANY COLUMNS":
-		e.Message = fmt.Sprintf("the line has more than %d fields: %s", g.width, shorten(r.text))
-		e.Hint = "quote fields that hold the delimiter"
-	case "UNQUOTED VALUE":
-		e.Message = "a quote is not closed, or text follows the closing quote: " + shorten(r.text)
-		e.Hint = "check the options quote and escape"
-	case "INVALID ENCODING":
-		e.Message = "the line is not UTF-8: " + shorten(r.text)
-		e.Hint = "convert the file to UTF-8"
-	case "LINE SIZE OVER MAXIMUM":
-		e.Message = fmt.Sprintf("the line is longer than %d bytes", c.options.maxLine)
-		e.Hint = "raise the option max_line_size, or check the option quote"
-	default:
-		e.Message = "the line cannot be read (" + strings.ToLower(r.kind) + "): " + shorten(r.text)
-	}
-	for i, p := range g.places {
-		if p == r.column-1 && r.kind != "MISSING COLUMNS" {
-			e.Column = c.columns[i].Name
+	end := ""
+	return c.scan(ctx, g, f, func(rec *csvRecord) error {
+		switch {
+		case rec.wrong != nil:
+			return c.faultErr(g, f, rec)
+		case rec.end == "":
+		case end == "":
+			end = rec.end
+		case end != rec.end:
+			return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: rec.line, Message: fmt.Sprintf("the line ends in %q, and those before in %q", rec.end, end),
+				Hint: "give all lines of a file the same end"}
 		}
-	}
-	return e
-}
-
-// fields counts the fields of the line; DuckDB says so only in prose.
-func (r *reject) fields(o csvOptions) int {
-	rec, err := newRecordReader(strings.NewReader(strings.TrimLeft(r.text, "\r\n")), o).next()
-	if err != nil {
-		return 0
-	}
-	return len(rec.fields)
+		return nil
+	})
 }
 
 // shorten quotes a text for a message, cut to a length that can be read.
 func shorten(text string) string {
 	const most = 80
-	runes := []rune(strings.Trim(text, "\r\n"))
-	if len(runes) > most {
-		return fmt.Sprintf("%q…", string(runes[:most]))
-	}
-	return fmt.Sprintf("%q", string(runes))
-}
-
-// physicalLine gives the line on which a byte of a text file is, both from 1; 0 if the file cannot be read again.
-// DuckDB counts rows, which is less where quoted fields hold line ends.
-func physicalLine(name string, position int64) int64 {
-	text, err := openText(name)
-	if err != nil {
-		return 0
-	}
-	defer text.Close() // only read
-	line, last := int64(1), byte(0)
-	buffer := make([]byte, 1<<16)
-	r := io.LimitReader(text, position-1)
-	for {
-		n, err := r.Read(buffer)
-		for _, b := range buffer[:n] {
-			if b == '\n' && last != '\r' || b == '\r' {
-				line++
-			}
-			last = b
-		}
-		if errors.Is(err, io.EOF) {
-			return line
-		}
-		if err != nil {
-			return 0
+	text = strings.Trim(text, "\r\n")
+	n := 0
+	for i := range text {
+		if n++; n > most {
+			return fmt.Sprintf("%q…", text[:i])
 		}
 	}
+	return fmt.Sprintf("%q", text)
 }
 
 // misfit finds the first value of a file that does not fit its column's type.
@@ -275,11 +200,11 @@ func (s *session) misfit(ctx context.Context, c *csvInput, g csvGroup, f compute
 	bad := make([]map[string]bool, len(fits)) // per column of the relation: texts that do not fit
 	some := false
 	for i, fit := range fits {
-		if fit.typ == "VARCHAR" {
+		if fit.anything() {
 			continue
 		}
 		bad[i] = map[string]bool{}
-		q := fmt.Sprintf("SELECT DISTINCT %s FROM %s WHERE %s LIMIT %d", fit.column, c.read(g, []compute.File{f}, ""), fit.misfits(), rejectsLimit)
+		q := fmt.Sprintf("SELECT DISTINCT %s FROM %s WHERE %s LIMIT %d", fit.column, c.read(g, []compute.File{f}, ""), fit.misfits(), misfitsLimit)
 		err := s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
 			var text string
 			err := rows.Scan(&text)
@@ -287,7 +212,7 @@ func (s *session) misfit(ctx context.Context, c *csvInput, g csvGroup, f compute
 			return err
 		})
 		if err != nil {
-			return s.fail(ctx, err, "looking for the bad value failed")
+			return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Message: "it cannot be read: " + parse(err).line(), Err: err}
 		}
 	}
 	if !some {
@@ -298,36 +223,41 @@ func (s *session) misfit(ctx context.Context, c *csvInput, g csvGroup, f compute
 
 // firstMisfit looks for the first of the bad texts in the file.
 func (c *csvInput) firstMisfit(ctx context.Context, g csvGroup, f compute.File, bad []map[string]bool) error {
-	text, err := openText(f.Path)
-	if err != nil {
-		return unreadable(f.Path, err)
-	}
-	defer text.Close() // only read
-	rr := newRecordReader(text, c.options)
-	if err := rr.skipLines(c.options.skip); err != nil {
-		return unreadable(f.Path, err)
-	}
-	for n := 0; ctx.Err() == nil; n++ {
-		rec, err := rr.next()
-		if err != nil {
-			break
-		}
-		if n == 0 && c.options.header {
-			continue
-		}
+	err := c.scan(ctx, g, f, func(rec *csvRecord) error {
 		for i, place := range g.places {
-			if place < len(rec.fields) && bad[i][rec.fields[place]] {
-				return misfitErr(f.Path, rec.lines[place], c.columns[i], rec.fields[place])
+			if place < len(rec.fields) && bad[i][string(rec.fields[place].text)] {
+				return c.misfitErr(f.Path, rec.lineOf(place), c.columns[i], string(rec.fields[place].text))
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	// Not found again: the value is certain, its line is not.
 	for i := range bad {
 		for text := range bad[i] {
-			return misfitErr(f.Path, 0, c.columns[i], text)
+			return c.misfitErr(f.Path, 0, c.columns[i], text)
 		}
 	}
 	return nil
+}
+
+func (c *csvInput) misfitErr(file string, line int64, column compute.Column, text string) *compute.Error {
+	e := misfitErr(file, line, column, text)
+	e.Message, e.Hint = c.options.misfit(column, text)
+	return e
+}
+
+// misfit says why a text does not fit a column, and what to do.
+func (o csvOptions) misfit(c compute.Column, text string) (message, hint string) {
+	switch {
+	case c.Type == "VARCHAR":
+		return fmt.Sprintf("%s has %d bytes, more than the %d of the option max_field_bytes", shorten(text), len(text), o.maxField), "raise the option, or check the option quote"
+	case c.Type == "TIMESTAMP WITH TIME ZONE" && o.timeZone != "":
+		return fmt.Sprintf("%s is not %s %s, or is a time that %s does not have, or has twice", shorten(text), article(c.Type), c.Type, o.timeZone), fitHint(c.Type)
+	}
+	return fmt.Sprintf("%s is not %s %s", shorten(text), article(c.Type), c.Type), fitHint(c.Type)
 }
 
 func misfitErr(file string, line int64, c compute.Column, text string) *compute.Error {

@@ -37,12 +37,6 @@ func compressionOf(name string) (compression, bool) {
 	return compression{}, false
 }
 
-// openText opens a text file, decompressed as its name says.
-func openText(name string) (io.ReadCloser, error) {
-	c, _ := compressionOf(name)
-	return openCompressed(name, c)
-}
-
 // openCompressed opens a text file of that compression; the zero one is none.
 func openCompressed(name string, c compression) (io.ReadCloser, error) {
 	f, err := os.Open(name)
@@ -74,7 +68,8 @@ func (t *textFile) decompress(name string, c compression) error {
 	case len(start) == 0:
 		return &compute.Error{Kind: compute.InputInvalid, File: name, Message: "it is empty, which no " + c.name + " file is", Hint: "copy it again; a compressed file without rows still has its header"}
 	case !bytes.HasPrefix([]byte(c.magic), start):
-		return &compute.Error{Kind: compute.InputInvalid, File: name, Message: "it is not compressed by " + c.name + ", as its name says", Hint: "compress it, or take " + c.suffix + " from its name"}
+		return &compute.Error{Kind: compute.InputInvalid, File: name, Message: "it is not compressed by " + c.name + ", as its name or the option compression says",
+			Hint: "compress it, or set the option compression to none"}
 	}
 	switch c {
 	case gzipped:
@@ -102,14 +97,20 @@ func (t *textFile) Close() error {
 	return errors.Join(errs...)
 }
 
-// intact reads a compressed file to its end and compares its checksums. DuckDB does neither: it takes the place
-// where a file was cut off for the end of the rows, and half a file would land as if it were the whole.
-func intact(ctx context.Context, file string) error {
-	c, ok := compressionOf(file)
-	if !ok {
+// whole tells what is wrong with a file that nobody may have finished writing: one without a byte, or a compressed one that is
+// cut short or damaged, which is read to its end for that. DuckDB does neither: it takes the place where a file was cut off for
+// the end of the rows, and half a file would land as if it were the whole.
+func (t textCoding) whole(ctx context.Context, f compute.File) error {
+	c, compressed := t.of(f.Path)
+	if f.Size == 0 && !compressed {
+		return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Message: "it is empty: it has 0 bytes",
+			Hint: "it may still be being written; if it is to hold no rows, remove it, or set the option empty_files to skip"}
+	}
+	if !compressed {
 		return nil
 	}
-	text, err := openText(file)
+	file := f.Path
+	text, err := openCompressed(file, c)
 	if err != nil {
 		return unreadable(file, err)
 	}

@@ -1,12 +1,14 @@
 package duckdb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
@@ -24,10 +26,24 @@ type csvOptions struct {
 	null                        string
 	quotedNull                  bool // a quoted field that reads like null is NULL
 	decimal                     string
+	thousands                   string // between groups of three digits; empty: nothing
 	dateFormat, timestampFormat string // strptime patterns; empty: ISO 8601
+	timeZone                    string // of timestamps that tell none; empty: UTC
 	skip                        int    // lines before the header
+	comment                     string // begins lines that are none of the data; empty: nothing does
+	ragged                      string // what a line of too few or too many fields is: "error", "pad" or "reject"
+	raggedEnds                  bool   // "error" was written: it ends the reading even where there are rejects
 	maxLine                     int    // bytes
+	maxField                    int    // bytes of a text; 0: those of the line
+	skipEmpty                   bool   // a file without a byte has no rows
 	partitions                  bool   // key=value folders are columns
+	textCoding
+}
+
+// careful tells that the options ask for what DuckDB's reader does not do, or not without losing something: it cuts off what follows
+// a comment's sign anywhere, drops an escape that escapes nothing, and loses text after quotes when a delimiter has several bytes.
+func (o csvOptions) careful() bool {
+	return !o.usual() || o.comment != "" || o.ragged == "pad" || o.escape != o.quote && o.escape != "" || len(o.delimiter) > 1
 }
 
 func readCSVOptions(given map[string]string) (csvOptions, []*compute.Error) {
@@ -40,12 +56,21 @@ func readCSVOptions(given map[string]string) (csvOptions, []*compute.Error) {
 		null:            o.text("null", ""),
 		quotedNull:      o.boolean("quoted_null", true),
 		decimal:         o.text("decimal", "."),
+		thousands:       o.text("thousands", ""),
 		dateFormat:      o.text("date_format", ""),
 		timestampFormat: o.text("timestamp_format", ""),
+		timeZone:        o.text("time_zone", ""),
 		skip:            o.integer("skip", 0, 0, 1_000_000),
+		comment:         o.text("comment", ""),
+		ragged:          o.choice("ragged", "error", "pad", "reject"),
 		maxLine:         o.integer("max_line_size", 2_000_000, 1024, maxLineSize),
+		maxField:        o.integer("max_field_bytes", 0, 0, maxLineSize),
+		skipEmpty:       o.choice("empty_files", "error", "skip") == "skip",
 		partitions:      o.boolean("partitions", false),
+		textCoding:      o.textCoding(),
 	}
+	_, c.raggedEnds = given["ragged"]
+	c.raggedEnds = c.raggedEnds && c.ragged == "error"
 	if len(c.delimiter) == 0 || len(c.delimiter) > 4 || strings.ContainsAny(c.delimiter, "\r\n") {
 		o.bad("delimiter", "one to four bytes without a line end")
 	}
@@ -58,10 +83,30 @@ func readCSVOptions(given map[string]string) (csvOptions, []*compute.Error) {
 	if len(c.decimal) != 1 || strings.ContainsAny(c.decimal, "0123456789+-eE ") {
 		o.bad("decimal", "one character, as , or .")
 	}
+	if t := c.thousands; t != "" && (utf8.RuneCountInString(t) != 1 || strings.ContainsAny(t, "0123456789+-eE\r\n") || t == c.decimal) {
+		o.bad("thousands", "one character, and another one than that of the option decimal")
+	}
+	if strings.ContainsAny(c.comment, "\r\n") || len(c.comment) > 16 {
+		o.bad("comment", "up to 16 bytes without a line end")
+	}
+	if c.comment != "" && c.quote != "" && strings.HasPrefix(c.comment, c.quote) {
+		o.bad("comment", "what no field can begin with: it begins with the quote")
+	}
 	if strings.ContainsAny(c.null, "\r\n") {
 		o.bad("null", "text without a line end")
 	}
+	if c.quote != "" && strings.Contains(c.delimiter, c.quote) {
+		o.bad("quote", "another byte than that of the delimiter")
+	}
 	return c, o.wrong()
+}
+
+// unheard refuses what asks for rejects where there are none.
+func (o csvOptions) unheard(in compute.Input) []*compute.Error {
+	if o.ragged != "reject" || in.Rejects != nil {
+		return nil
+	}
+	return []*compute.Error{{Kind: compute.BadOption, Option: "ragged", Message: "option ragged: reject sends lines to the rejects of the input, and it has none", Hint: "give the input rejects: NAME, and have an output write them"}}
 }
 
 // csvInput is what blame needs to find a bad line again.
@@ -78,11 +123,12 @@ type csvGroup struct {
 	width  int    // columns in the files
 	places []int  // for each column of the relation its place in the files
 	end    string // of lines; empty: the files have one line at most
+	table  string // the table that its records were read into; empty: DuckDB reads the files
 }
 
-func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string, error) {
+func (s *session) openCSV(ctx context.Context, in compute.Input, r *rejects) (*input, string, error) {
 	o, wrong := readCSVOptions(in.Options)
-	if len(wrong) > 0 {
+	if wrong = append(wrong, o.unheard(in)...); len(wrong) > 0 {
 		return nil, "", wrong[0]
 	}
 	f, err := filesOf(in)
@@ -102,12 +148,20 @@ func (s *session) openCSV(ctx context.Context, in compute.Input) (*input, string
 		return nil, "", err
 	}
 	opened := &input{files: f.files, csv: c}
+	if err := s.checkZone(ctx, o.timeZone); err != nil {
+		return nil, "", err
+	}
+	if o.careful() {
+		if err := c.load(ctx, s, in.Name, r); err != nil {
+			return nil, "", err
+		}
+	}
 	if len(in.Columns) == 0 {
 		if err := s.inferCSV(ctx, opened); err != nil {
 			return nil, "", err
 		}
 	}
-	query, err := c.query(ctx, s, in.Columns)
+	query, err := c.query(ctx, s, in.Columns, false)
 	return opened, query, err
 }
 
@@ -119,15 +173,18 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if ctx.Err() != nil {
 			return cancelled(ctx)
 		}
-		if err := intact(ctx, f.Path); err != nil {
+		if f.Size == 0 && c.options.skipEmpty {
+			continue
+		}
+		if err := c.options.whole(ctx, f); err != nil {
 			return err
 		}
-		header, end, err := c.header(f.Path)
+		header, line, end, err := c.header(f.Path)
 		if err != nil {
 			return err
 		}
 		if len(c.columns) == 0 {
-			if c.columns, err = columnsOf(f.Path, header, c.options); err != nil {
+			if c.columns, err = columnsOf(f.Path, line, header, c.options); err != nil {
 				return err
 			}
 		}
@@ -137,9 +194,14 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		}
 		if !c.options.header {
 			places, problem, hint = inOrder(len(c.columns)), "", ""
+		} else if wrong := nameless(header); problem == "" && wrong != "" {
+			problem, hint = wrong, "name it in the file, or declare the columns and set header to false"
 		}
 		if problem != "" {
-			return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: int64(c.options.skip) + 1, Message: problem, Hint: hint}
+			return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: line, Message: problem, Hint: hint}
+		}
+		if c.options.careful() {
+			end = ""
 		}
 		key := fmt.Sprintf("%v%q", places, end)
 		i, ok := byHeader[key]
@@ -162,19 +224,36 @@ func inOrder(n int) []int {
 }
 
 // columnsOf makes columns, as yet without types, of a header.
-func columnsOf(file string, header []string, o csvOptions) ([]compute.Column, error) {
+func columnsOf(file string, line int64, header []string, o csvOptions) ([]compute.Column, error) {
 	if d := otherDelimiter(header, o); d != "" {
-		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Line: int64(o.skip) + 1, Message: fmt.Sprintf("its only column would be %q, whose name holds what delimits columns elsewhere", header[0]),
+		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Line: line, Message: fmt.Sprintf("its only column would be %q, whose name holds what delimits columns elsewhere", header[0]),
 			Hint: "set the option delimiter, as " + d + "; if it is one column, declare it"}
+	}
+	if wrong := nameless(header); wrong != "" {
+		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Line: line, Message: wrong, Hint: "name it in the file, or declare the columns and set header to false"}
 	}
 	columns := make([]compute.Column, len(header))
 	for i, name := range header {
-		if name == "" {
-			return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Line: 1, Message: fmt.Sprintf("column %d has no name", i+1), Hint: "name it in the file, or declare the columns and set header to false"}
-		}
 		columns[i] = compute.Column{Name: name}
 	}
 	return columns, nil
+}
+
+// nameless tells which columns of a header have no name; empty: all have one.
+func nameless(header []string) string {
+	var which []string
+	for i, name := range header {
+		if strings.TrimSpace(name) == "" {
+			which = append(which, strconv.Itoa(i+1))
+		}
+	}
+	switch len(which) {
+	case 0:
+		return ""
+	case 1:
+		return "column " + which[0] + " has no name"
+	}
+	return "columns " + strings.Join(which, ", ") + " have no name"
 }
 
 // otherDelimiter is what seems to delimit the names of a header that is one field, as it would be written in YAML;
@@ -193,40 +272,66 @@ func otherDelimiter(header []string, o csvOptions) string {
 
 // header gives the names in the header line of a file; for files without one, made-up names of the first record. end is what
 // ends its lines: DuckDB looks for it in quoted values too.
-func (c *csvInput) header(file string) (names []string, end string, err error) {
-	text, err := openText(file)
+func (c *csvInput) header(file string) (names []string, line int64, end string, err error) {
+	text, err := c.options.open(file)
 	if err != nil {
-		return nil, "", unreadable(file, err)
+		return nil, 0, "", unreadable(file, err)
 	}
 	defer text.Close() // only read
-	rr := newRecordReader(io.LimitReader(text, headerLimit), c.options)
-	if what, hint := rr.noText(); what != "" {
-		return nil, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: what, Hint: hint}
+	sc := newCSVScanner(io.LimitReader(text, headerLimit), c.options, 0)
+	if what, hint := c.options.noText(sc.buf[:sc.end]); what != "" {
+		return nil, 0, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: what, Hint: hint}
 	}
-	var rec record
-	err = rr.skipLines(c.options.skip)
+	var rec *csvRecord
+	err = sc.skipLines(c.options.skip)
 	if err == nil {
-		rec, err = rr.next()
+		rec, err = sc.next()
 	}
 	switch {
 	case errors.Is(err, io.EOF) && !c.options.header && len(c.columns) > 0:
-		return nil, "", nil
+		return nil, 0, "", nil
 	case errors.Is(err, io.EOF):
-		return nil, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is empty: it has no header line", Hint: "a file without rows still needs its header; without headers, declare the columns and set header to false"}
+		return nil, 0, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is empty: it has no header line", Hint: "a file without rows still needs its header; without headers, declare the columns and set header to false"}
 	case err != nil:
-		return nil, "", unreadable(file, err)
+		return nil, 0, "", unreadable(file, err)
+	case rec.wrong != nil && c.options.header:
+		return nil, 0, "", &compute.Error{Kind: compute.InputInvalid, File: file, Line: rec.line, Message: rec.wrong.message, Hint: rec.wrong.hint}
 	}
-	for i, name := range rec.fields {
-		if strings.ContainsRune(name, 0) || !c.options.header {
-			rec.fields[i] = fmt.Sprintf("column%d", i)
+	names = make([]string, len(rec.fields))
+	for i, f := range rec.fields {
+		names[i] = string(f.text)
+		if bytes.IndexByte(f.text, 0) >= 0 || !c.options.header {
+			names[i] = fmt.Sprintf("column%d", i)
 		}
 	}
-	return rec.fields, rec.end, nil
+	return names, rec.line, rec.end, nil
+}
+
+// noText tells that a file begins as one does that is no text, or not in the encoding, and what to do then.
+func (t textCoding) noText(begin []byte) (what, hint string) {
+	if !t.usual() {
+		return "", ""
+	}
+	for _, mark := range []struct{ begin, what, hint string }{
+		{utf16LEMark, "it is UTF-16", "set the option encoding to utf-16, or convert the file to UTF-8"},
+		{utf16BEMark, "it is UTF-16", "set the option encoding to utf-16, or convert the file to UTF-8"},
+		{gzipped.magic, "it is compressed by gzip, and its name does not say so", "end its name in .gz, or set the option compression to gzip"},
+		{zstded.magic, "it is compressed by zstd, and its name does not say so", "end its name in .zst, or set the option compression to zstd"},
+		{"PK\x03\x04", "it is a zip archive, or a workbook", "unpack it, or save it as CSV"},
+	} {
+		if bytes.HasPrefix(begin, []byte(mark.begin)) {
+			return mark.what, mark.hint
+		}
+	}
+	return "", ""
 }
 
 // read is the SQL that reads files of a group, all columns as text named c0, c1, …
 func (c *csvInput) read(g csvGroup, files []compute.File, more string) string {
 	o := c.options
+	if g.table != "" {
+		return c.readTable(g, files)
+	}
 	var columns strings.Builder
 	for i := range g.width {
 		if i > 0 {
@@ -242,9 +347,9 @@ func (c *csvInput) read(g csvGroup, files []compute.File, more string) string {
 		more += `, new_line = '\r'` // and never \r\n, with which DuckDB loses rows
 	}
 	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, skip = %d, delim = %s, quote = %s, escape = %s, "+
-		"nullstr = %s, allow_quoted_nulls = %t, max_line_size = %d, strict_mode = true, null_padding = false, hive_partitioning = false, columns = {%s}%s)",
+		"nullstr = %s, allow_quoted_nulls = %t, max_line_size = %d, strict_mode = true, null_padding = false, hive_partitioning = false%s, columns = {%s}%s)",
 		fileList(files), o.header, o.skip, literal(o.delimiter), literal(o.quote), literal(o.escape),
-		literal(o.null), o.quotedNull, o.maxLine, columns.String(), more)
+		literal(o.null), o.quotedNull, o.maxLine, o.option(), columns.String(), more)
 }
 
 // fits gives the conversions of the columns of one group.
@@ -263,8 +368,8 @@ func (c *csvInput) fits(ctx context.Context, s *session, g csvGroup) ([]fit, err
 	return fits, nil
 }
 
-// query is the SQL of the whole relation.
-func (c *csvInput) query(ctx context.Context, s *session, declared []compute.Column) (string, error) {
+// query is the SQL of the whole relation, or of its rows of which all values fit.
+func (c *csvInput) query(ctx context.Context, s *session, declared []compute.Column, fitting bool) (string, error) {
 	parts := make([]string, len(c.groups))
 	for i, g := range c.groups {
 		fits, err := c.fits(ctx, s, g)
@@ -276,6 +381,20 @@ func (c *csvInput) query(ctx context.Context, s *session, declared []compute.Col
 			items[j] = f.convert() + " AS " + quote(c.columns[j].Name)
 		}
 		parts[i] = "SELECT " + c.paths.selectItems(declared, c.columns, items) + " FROM " + c.read(g, g.files, c.paths.option())
+		if fitting {
+			parts[i] += " WHERE NOT (" + anyMisfit(fits) + ")"
+		}
+	}
+	if len(parts) == 0 {
+		return noRows(declared), nil
 	}
 	return strings.Join(parts, " UNION ALL "), nil
+}
+
+func anyMisfit(fits []fit) string {
+	wrong := make([]string, len(fits))
+	for i, f := range fits {
+		wrong[i] = f.misfits()
+	}
+	return strings.Join(wrong, " OR ")
 }

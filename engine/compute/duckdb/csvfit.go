@@ -15,6 +15,7 @@ import (
 type fit struct {
 	column string // the text, as an SQL expression
 	exact  string // SQL condition on the text; empty: none
+	tried  string // SQL that gives the value, and NULL for text that does not fit, instead of exact and value; empty: these do
 	value  string // SQL that converts the text, with CAST or strptime in place of %s
 	format bool   // value uses strptime
 	usual  bool   // the type's usual texts stand for what they are usually read as
@@ -35,15 +36,22 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 	if o.decimal != "." {
 		point = quoteMeta(o.decimal)
 	}
+	digits := `([0-9]+)`
+	if o.thousands != "" {
+		digits = `([0-9]+|[0-9]{1,3}(` + quoteMeta(o.thousands) + `[0-9]{3})+)`
+	}
 	switch base {
 	case "VARCHAR":
+		if o.maxField > 0 {
+			f.exact = fmt.Sprintf("strlen(%s) <= %d", column, o.maxField)
+		}
 		return f, nil
 	case "BOOLEAN", "UUID":
 	case "BLOB":
 		f.exact = f.matches(`([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?`)
 		f.value = "from_base64(" + column + ")"
 	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT":
-		f.exact = f.matches(`\s*[+-]?[0-9]+(` + point + `0*)?\s*`)
+		f.exact = f.matches(`\s*[+-]?` + digits + `(` + point + `0*)?\s*`)
 		f.value = f.pointed(o)
 		f.usual = true
 	case "DECIMAL":
@@ -51,11 +59,11 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 		if _, err := fmt.Sscanf(typ, "DECIMAL(%d,%d)", &width, &scale); err != nil {
 			return f, fmt.Errorf("reading the type %s: %w", typ, err)
 		}
-		f.exact = f.matches(fmt.Sprintf(`\s*[+-]?[0-9]*(%s[0-9]{0,%d}0*)?\s*`, point, scale))
+		f.exact = f.matches(fmt.Sprintf(`\s*[+-]?%s?(%s[0-9]{0,%d}0*)?\s*`, digits, point, scale))
 		f.value = f.pointed(o)
 		f.usual = o.decimal == "."
 	case "FLOAT", "DOUBLE":
-		f.exact = f.matches(`\s*[+-]?([0-9]*(` + point + `[0-9]*)?([eE][+-]?[0-9]+)?|[Nn][Aa][Nn]|[Ii][Nn][Ff]([Ii][Nn][Ii][Tt][Yy])?)\s*`)
+		f.exact = f.matches(`\s*[+-]?(` + digits + `?(` + point + `[0-9]*)?([eE][+-]?[0-9]+)?|[Nn][Aa][Nn]|[Ii][Nn][Ff]([Ii][Nn][Ii][Tt][Yy])?)\s*`)
 		f.value = f.pointed(o)
 		f.usual = o.decimal == "."
 	case "DATE":
@@ -75,25 +83,50 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 		f.usual = true
 	case "TIMESTAMP WITH TIME ZONE":
 		if o.timestampFormat != "" {
-			return f.parsed(o.timestampFormat), nil
+			return f.parsed(o.timestampFormat).inZone(o), nil
 		}
 		f.exact = f.matches(`\s*` + isoDate + `([T ]` + isoTime + `)?\s*(Z|[+-][0-9]{2}(:?[0-9]{2})?)?\s*`)
+		f = f.inZone(o)
 	default:
 		return f, &compute.Error{Kind: compute.BadOption, Message: "text cannot be read as the type " + typ, Hint: "declare it as varchar and convert it in a step"}
 	}
 	return f, nil
 }
 
+// inZone has text that tells no zone read as local time of the option's.
+func (f fit) inZone(o csvOptions) fit {
+	switch {
+	case o.timeZone == "":
+	case !f.format:
+		zoned := f.matches(`.*:.*(Z|[+-][0-9]{2}(:?[0-9]{2})?)\s*`)
+		f.tried = fmt.Sprintf("CASE WHEN NOT %s THEN NULL WHEN %s THEN TRY_CAST(%s AS %s) ELSE %s END", f.exact, zoned, f.column, f.typ,
+			localTime("TRY_CAST("+f.column+" AS TIMESTAMP)", o.timeZone))
+	case !zonedFormat(o.timestampFormat):
+		f.format, f.tried = false, localTime("try_strptime("+f.value+")", o.timeZone)
+	}
+	return f
+}
+
+// zonedFormat tells that a strptime pattern reads a zone or an offset.
+func zonedFormat(format string) bool {
+	format = strings.ReplaceAll(format, "%%", "")
+	return strings.Contains(format, "%z") || strings.Contains(format, "%Z")
+}
+
 func (f fit) matches(pattern string) string {
 	return fmt.Sprintf("regexp_full_match(%s, %s)", f.column, literal(pattern))
 }
 
-// pointed gives the text with a point before the decimals.
+// pointed gives the text with a point before the decimals, and nothing between thousands.
 func (f fit) pointed(o csvOptions) string {
-	if o.decimal == "." {
-		return f.column
+	text := f.column
+	if o.thousands != "" {
+		text = fmt.Sprintf("replace(%s, %s, '')", text, literal(o.thousands))
 	}
-	return fmt.Sprintf("replace(%s, %s, '.')", f.column, literal(o.decimal))
+	if o.decimal != "." {
+		text = fmt.Sprintf("replace(%s, %s, '.')", text, literal(o.decimal))
+	}
+	return text
 }
 
 func (f fit) parsed(format string) fit {
@@ -102,11 +135,16 @@ func (f fit) parsed(format string) fit {
 	return f
 }
 
+// anything tells that every text fits.
+func (f fit) anything() bool { return f.typ == "VARCHAR" && f.exact == "" }
+
 // convert gives the value; text that does not fit makes the statement fail.
 func (f fit) convert() string {
 	switch {
-	case f.typ == "VARCHAR":
+	case f.anything():
 		return f.column
+	case f.tried != "":
+		return fmt.Sprintf("coalesce(%s, CAST(CASE WHEN %s IS NOT NULL THEN error('a value does not fit its type') END AS %s))", f.tried, f.column, f.typ)
 	case f.format:
 		return fmt.Sprintf("CAST(strptime(%s) AS %s)", f.value, f.typ)
 	case f.exact == "":
@@ -123,8 +161,10 @@ func (f fit) convert() string {
 // misfits is the SQL condition for text that convert would fail on.
 func (f fit) misfits() string {
 	switch {
-	case f.typ == "VARCHAR":
+	case f.anything():
 		return "false"
+	case f.tried != "":
+		return fmt.Sprintf("(%s IS NOT NULL AND (%s) IS NULL)", f.column, f.tried)
 	case f.format:
 		return fmt.Sprintf("(%s IS NOT NULL AND try_strptime(%s) IS NULL)", f.column, f.value)
 	case f.typ == "BLOB":

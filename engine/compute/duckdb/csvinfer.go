@@ -7,14 +7,25 @@ import (
 )
 
 // inferred are the types that csv columns without a declaration can get, the strictest first, and what the text must
-// look like besides fitting, so that nothing is lost: 007 is no number.
+// look like besides fitting, so that nothing is lost: 007 is no number, and of more than 15 digits a DOUBLE would change some.
+// INT stands for an integer as the options have it written.
 var inferred = [...]struct{ typ, pattern string }{
 	{"BOOLEAN", `(?i)true|false`},
-	{"BIGINT", `-?(0|[1-9][0-9]*)`},
-	{"DOUBLE", `[+-]?(0|[1-9][0-9]*)?([^0-9a-zA-Z][0-9]+)?([eE][+-]?[0-9]+)?`},
+	{"BIGINT", `-?INT`},
+	{"DECIMAL(38,0)", `-?INT`},
+	{"DOUBLE", `[+-]?INT?([^0-9a-zA-Z][0-9]+)?([eE][+-]?[0-9]+)?`},
 	{"DATE", ``},
 	{"TIMESTAMP", `[^Z+]*`},
 	{"TIMESTAMP WITH TIME ZONE", `.*:.*(Z|[+-][0-9]{2}(:?[0-9]{2})?)\s*`},
+}
+
+// pattern puts the integers of the options into a pattern of inferred.
+func (o csvOptions) pattern(p string) string {
+	integer := `(0|[1-9][0-9]*)`
+	if o.thousands != "" {
+		integer = `(0|[1-9][0-9]*|[1-9][0-9]{0,2}(` + quoteMeta(o.thousands) + `[0-9]{3})+)`
+	}
+	return strings.ReplaceAll(p, "INT", integer)
 }
 
 // inferSample is how many rows of a group are tried with all types; the other rows are tried with the one
@@ -138,7 +149,10 @@ func (inf *inference) count(ctx context.Context, g csvGroup, checks []check, lim
 		}
 		wrong := f.misfits()
 		if t.pattern != "" && !f.format {
-			wrong = fmt.Sprintf("(%s OR NOT regexp_full_match(%s, %s))", wrong, text, literal(t.pattern))
+			wrong = fmt.Sprintf("(%s OR NOT regexp_full_match(%s, %s))", wrong, text, literal(inf.csv.options.pattern(t.pattern)))
+		}
+		if t.typ == "DOUBLE" {
+			wrong = fmt.Sprintf(`(%s OR length(regexp_replace(%s, '[eE].*|[^0-9]', '', 'g')) > 15)`, wrong, text)
 		}
 		if f.quick != "" {
 			wrong = fmt.Sprintf("(%s IS NULL AND %s)", f.quick, wrong) // usual texts have the pattern

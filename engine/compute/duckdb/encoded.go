@@ -13,7 +13,7 @@ func encodedOptions(format string, given map[string]string) map[string]string {
 	if format == "parquet" {
 		return nil
 	}
-	read := map[string]string{"partitions": "true"}
+	read := map[string]string{"partitions": "true", "empty_files": "skip"} // an empty json file has no rows
 	maps.Copy(read, given)
 	delete(read, "compression") // the files' names tell it
 	if format == "csv" {
@@ -27,7 +27,7 @@ func encodedOptions(format string, given map[string]string) map[string]string {
 
 // openEncoded opens what Encode wrote. Columns of a type that the format has no own reading of are read as what Encode
 // made of them, and get their type back.
-func openEncoded(ctx context.Context, in compute.Input, open func(context.Context, compute.Input) (*input, string, error)) (*input, string, error) {
+func openEncoded(ctx context.Context, in compute.Input, open opener) (*input, string, error) {
 	in.Options = encodedOptions(in.Format, in.Options)
 	items := make([]string, len(in.Columns))
 	wanted := in.Columns
@@ -41,7 +41,7 @@ func openEncoded(ctx context.Context, in compute.Input, open func(context.Contex
 			items[i] = "CAST(" + quote(c.Name) + " AS " + c.Type + ") AS " + quote(c.Name)
 		}
 	}
-	opened, query, err := open(ctx, in)
+	opened, query, err := open(ctx, in, nil)
 	if err == nil && again {
 		query = "SELECT " + strings.Join(items, ", ") + " FROM (" + query + ")"
 	}

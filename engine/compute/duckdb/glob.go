@@ -14,11 +14,26 @@ import (
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
 
-// hidden tells names that readers of data folders leave out: DuckDB's and Spark's rule, and files that a
-// writer has staged but not landed. A folder that ends so is one of data: a partition's value may.
+// unfinished ends the names of files that somebody is still writing: those that a writer has staged but not landed, and what
+// browsers, copying programs and editors call a file until it is whole.
+var unfinished = []string{".staged", ".part", ".partial", ".tmp", ".temp", ".crdownload", ".download", ".filepart", ".swp", "~"}
+
+// hidden tells names that readers of data folders leave out: DuckDB's and Spark's rule, and unfinished files. A folder that
+// ends so is one of data: a partition's value may.
 func hidden(e fs.DirEntry) bool {
 	name := e.Name()
-	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.HasSuffix(name, ".staged") && !e.IsDir()
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || !e.IsDir() && unfinishedEnd(name) != ""
+}
+
+// unfinishedEnd gives what of a name says that the file is unfinished; empty: nothing does.
+func unfinishedEnd(name string) string {
+	lower := strings.ToLower(name)
+	for _, end := range unfinished {
+		if strings.HasSuffix(lower, end) {
+			return end
+		}
+	}
+	return ""
 }
 
 func hasMeta(pattern string) bool { return strings.ContainsAny(pattern, `*?[\`) }
@@ -63,7 +78,7 @@ func expand(pathname string) (found, error) {
 		f, err := expandPattern(pathname, pathname, []string{"**", "*"})
 		var e *compute.Error
 		if errors.As(err, &e) && e.Kind == compute.InputMissing {
-			e.Message, e.Hint = "the folder holds no file", "names that begin with . or _ or end in .staged are not read"
+			e.Message, e.Hint = "the folder holds no file", "names that begin with . or _, or end as those of unfinished files do (.part, .tmp, …), are not read"
 		}
 		return f, err
 	case err == nil:
@@ -173,15 +188,12 @@ func visit(name string, rest []string, seen map[string]bool) error {
 	return nil
 }
 
-// spelled tells that the pattern itself begins or ends with what makes a name hidden.
+// spelled tells that the pattern itself begins and ends with what makes a name hidden.
 func spelled(pattern, name string) bool {
-	switch {
-	case strings.HasSuffix(name, ".staged"):
-		return strings.HasSuffix(pattern, ".staged")
-	case strings.HasPrefix(name, "."):
-		return strings.HasPrefix(pattern, ".")
+	if first := name[:1]; (first == "." || first == "_") && !strings.HasPrefix(pattern, first) {
+		return false
 	}
-	return strings.HasPrefix(pattern, "_")
+	return strings.HasSuffix(strings.ToLower(pattern), unfinishedEnd(name))
 }
 
 func pin(name string) (compute.File, error) {
@@ -226,6 +238,10 @@ func unreadable(name string, err error) error {
 	var known *compute.Error
 	if errors.As(err, &known) {
 		return known
+	}
+	var undecodable *encodingError
+	if errors.As(err, &undecodable) {
+		return undecodable.in(name)
 	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

@@ -18,6 +18,7 @@ type input struct {
 	csv     *csvInput     // nil if not csv
 	json    *jsonInput    // nil if not json
 	parquet *parquetInput // nil if not parquet
+	rejects *rejects      // nil: a row that cannot be read is an error
 }
 
 // Files lists the files of an input.
@@ -41,8 +42,15 @@ func (s *session) Input(ctx context.Context, in compute.Input) (compute.Relation
 		return "", nil, err
 	}
 	s.add(rel)
+	if r := rel.input.rejects; r != nil {
+		s.add(&relation{name: in.Rejects.Relation, kept: true})
+	}
 	return compute.Relation(rel.name), slices.Clone(rel.input.files), nil
 }
+
+// opener opens files of one format, and gives the SQL of their rows. What it reads itself at once and is not as declared goes to
+// the rejects, if there are any.
+type opener func(context.Context, compute.Input, *rejects) (*input, string, error)
 
 func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, error) {
 	if err := s.checkName(in.Name); err != nil {
@@ -61,7 +69,7 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 		}
 		in.Columns[i].Type = typ
 	}
-	var open func(context.Context, compute.Input) (*input, string, error)
+	var open opener
 	switch in.Format {
 	case "csv":
 		open = s.openCSV
@@ -79,8 +87,10 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 	case in.Files != nil && len(in.Files) == 0:
 	case in.Encoded:
 		opened, query, err = openEncoded(ctx, in, open)
+	case in.Rejects != nil:
+		return s.openRejecting(ctx, in, open)
 	default:
-		opened, query, err = open(ctx, in)
+		opened, query, err = open(ctx, in, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -128,6 +138,16 @@ func (o *options) boolean(key string, otherwise bool) bool {
 	return false
 }
 
+// choice gives one of some words, of which the first is the default.
+func (o *options) choice(key string, words ...string) string {
+	v := o.text(key, words[0])
+	if !slices.Contains(words, v) {
+		last := len(words) - 1
+		o.bad(key, strings.Join(words[:last], ", ")+" or "+words[last])
+	}
+	return v
+}
+
 func (o *options) integer(key string, otherwise, least, most int) int {
 	n, err := strconv.Atoi(o.text(key, strconv.Itoa(otherwise)))
 	if err != nil || n < least || n > most {
@@ -171,12 +191,21 @@ func fileList(files []compute.File) string {
 // match finds for each declared column its place in header. problem tells what does not fit, by name.
 func match(declared []compute.Column, header []string, unknownToo bool) (places []int, problem string, hint string) {
 	at := map[string]int{}
+	var twice []string
 	for i, name := range header {
 		key := strings.ToLower(name)
-		if _, twice := at[key]; twice {
-			return nil, fmt.Sprintf("the column %s occurs twice", name), "names are compared without regard to case: rename one in the file"
+		first, again := at[key]
+		switch {
+		case !again:
+			at[key] = i
+		case header[first] == name && name != "":
+			twice = append(twice, fmt.Sprintf("columns %d and %d are both called %q", first+1, i+1, name))
+		case name != "":
+			twice = append(twice, fmt.Sprintf("columns %d and %d are called %q and %q, which differ only in case", first+1, i+1, header[first], name))
 		}
-		at[key] = i
+	}
+	if len(twice) > 0 {
+		return nil, strings.Join(twice, "; "), "names are compared without regard to case: rename them in the file; or declare the columns in the order of the file, and set header to false and skip to 1"
 	}
 	var absent []string
 	used := map[int]bool{}

@@ -17,6 +17,14 @@ func (Engine) Check(ctx context.Context, in compute.Input) ([]*compute.Error, er
 	if !ok {
 		return c.wrong, nil
 	}
+	if err := c.zone(ctx); err != nil {
+		return nil, err
+	}
+	if in.Rejects != nil {
+		if wrong := uselessRejects(in); wrong != nil {
+			c.add(wrong)
+		}
+	}
 	for i, column := range in.Columns {
 		if same := sameName(in.Columns[:i], column); same != nil {
 			same.Column = column.Name
@@ -34,6 +42,25 @@ func (Engine) Check(ctx context.Context, in compute.Input) ([]*compute.Error, er
 		}
 	}
 	return c.wrong, nil
+}
+
+// zone checks the option time_zone.
+func (c *inputCheck) zone(ctx context.Context) error {
+	zone := c.in.Options["time_zone"]
+	if zone == "" || c.in.Format == "parquet" {
+		return nil
+	}
+	s, err := c.session(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.checkZone(ctx, zone)
+	var wrong *compute.Error
+	if errors.As(err, &wrong) && wrong.Kind == compute.BadOption {
+		c.add(wrong)
+		return nil
+	}
+	return err
 }
 
 // inputCheck is one Engine.Check.
@@ -61,7 +88,7 @@ func (c *inputCheck) options() (fits func(ctx context.Context, column compute.Co
 	switch c.in.Format {
 	case "csv":
 		o, wrong := readCSVOptions(c.in.Options)
-		c.add(wrong...)
+		c.add(append(wrong, o.unheard(c.in)...)...)
 		return func(_ context.Context, column compute.Column) error {
 			_, err := fitFor("c", column.Type, o)
 			return err
@@ -71,7 +98,7 @@ func (c *inputCheck) options() (fits func(ctx context.Context, column compute.Co
 		c.add(wrong...)
 		return func(ctx context.Context, column compute.Column) error { return c.fitsJSON(ctx, column, o) }, true
 	case "parquet":
-		_, wrong := readParquetOptions(c.in.Options)
+		_, _, wrong := readParquetOptions(c.in.Options)
 		c.add(wrong...)
 		return func(context.Context, compute.Column) error { return nil }, true
 	}

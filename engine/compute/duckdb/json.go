@@ -19,7 +19,10 @@ type jsonOptions struct {
 	maxObject       int    // bytes
 	dateFormat      string // as of csv
 	timestampFormat string
+	timeZone        string
+	skipEmpty       bool // as of csv
 	partitions      bool
+	textCoding
 }
 
 func readJSONOptions(given map[string]string) (jsonOptions, []*compute.Error) {
@@ -30,7 +33,10 @@ func readJSONOptions(given map[string]string) (jsonOptions, []*compute.Error) {
 		maxObject:       o.integer("max_object_size", 16<<20, 16<<20, maxLineSize),
 		dateFormat:      o.text("date_format", ""),
 		timestampFormat: o.text("timestamp_format", ""),
+		timeZone:        o.text("time_zone", ""),
+		skipEmpty:       o.choice("empty_files", "error", "skip") == "skip",
 		partitions:      o.boolean("partitions", false),
+		textCoding:      o.textCoding(),
 	}
 	if j.layout != "auto" && j.layout != "lines" && j.layout != "array" {
 		o.bad("layout", "lines, array or auto")
@@ -48,11 +54,12 @@ type jsonInput struct {
 	columns []compute.Column // of the files
 	types   []*jsonType      // of columns
 	paths   pathColumns
-	lines   []compute.File
-	arrays  []compute.File
+	careful bool // DuckDB cannot read the files
+	lines   jsonGroup
+	arrays  jsonGroup
 }
 
-func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, string, error) {
+func (s *session) openJSON(ctx context.Context, in compute.Input, r *rejects) (*input, string, error) {
 	o, wrong := readJSONOptions(in.Options)
 	if len(wrong) > 0 {
 		return nil, "", wrong[0]
@@ -61,28 +68,35 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 	if err != nil {
 		return nil, "", err
 	}
-	j := &jsonInput{options: o, columns: in.Columns}
+	if err := s.checkZone(ctx, o.timeZone); err != nil {
+		return nil, "", err
+	}
+	j := &jsonInput{options: o, columns: in.Columns, arrays: jsonGroup{array: true}, careful: !o.usual()}
 	if o.partitions {
 		if j.columns, j.paths, err = splitColumns(in.Columns, f); err != nil {
 			return nil, "", err
 		}
 	}
 	for _, file := range f.files {
-		if err := intact(ctx, file.Path); err != nil {
+		if file.Size == 0 && o.skipEmpty {
+			continue
+		}
+		if err := o.whole(ctx, file); err != nil {
 			return nil, "", err
 		}
-		array, err := o.isArray(file.Path)
+		array, marked, err := o.look(file.Path)
 		if err != nil {
 			return nil, "", err
 		}
+		j.careful = j.careful || marked && !array // DuckDB takes the mark for a part of the first line
 		if array {
-			j.arrays = append(j.arrays, file)
+			j.arrays.files = append(j.arrays.files, file)
 		} else {
-			j.lines = append(j.lines, file)
+			j.lines.files = append(j.lines.files, file)
 		}
 	}
 	if len(in.Columns) == 0 {
-		if j.columns, err = j.infer(ctx); err != nil {
+		if j.columns, err = j.infer(ctx, f.files[0].Path); err != nil {
 			return nil, "", err
 		}
 	}
@@ -96,30 +110,36 @@ func (s *session) openJSON(ctx context.Context, in compute.Input) (*input, strin
 		}
 		j.types = append(j.types, t)
 	}
+	if j.careful && r == nil {
+		if err := j.load(ctx, s, in.Name, nil); err != nil {
+			return nil, "", err
+		}
+	}
 	query, err := j.query(ctx, s, in.Columns)
 	return &input{files: f.files, json: j}, query, err
 }
 
-// isArray looks at the first byte of a file.
-func (o jsonOptions) isArray(name string) (bool, error) {
-	if o.layout != "auto" {
-		return o.layout == "array", nil
-	}
-	text, err := openText(name)
+// look reads the first bytes of a file: whether it is one array, and whether it begins with a byte order mark.
+func (o jsonOptions) look(name string) (array, marked bool, err error) {
+	text, err := o.open(name)
 	if err != nil {
-		return false, unreadable(name, err)
+		return false, false, unreadable(name, err)
 	}
 	defer text.Close() // only read
 	r := bufio.NewReader(text)
-	passMark(r)
+	begin, _ := r.Peek(4)
+	if what, hint := o.noText(begin); what != "" {
+		return false, false, &compute.Error{Kind: compute.InputInvalid, File: name, Message: what, Hint: hint}
+	}
+	marked = passMark(r)
 	for {
 		switch c, err := r.ReadByte(); {
 		case errors.Is(err, io.EOF):
-			return false, nil
+			return o.layout == "array", marked, nil
 		case err != nil:
-			return false, unreadable(name, err)
+			return false, false, unreadable(name, err)
 		case strings.IndexByte(" \t\r\n", c) < 0:
-			return c == '[', nil
+			return o.layout == "array" || o.layout == "auto" && c == '[', marked, nil
 		}
 	}
 }
@@ -134,13 +154,16 @@ func passMark(r *bufio.Reader) bool {
 }
 
 // objects is the SQL that reads the values of files, with every number as it is written, in a column called json.
-func (j *jsonInput) objects(files []compute.File, array bool) string {
+func (j *jsonInput) objects(g jsonGroup) string {
 	layout := "newline_delimited"
-	if array {
+	if g.array {
 		layout = "array"
 	}
-	return fmt.Sprintf("(SELECT * REPLACE (%s AS json) FROM read_json_objects(%s, format = '%s', maximum_object_size = %d, hive_partitioning = false%s))",
-		exactNumbers("CAST(json AS VARCHAR)"), fileList(files), layout, j.options.maxObject, j.paths.option())
+	if g.table != "" {
+		return j.loadedObjects(g)
+	}
+	return fmt.Sprintf("(SELECT * REPLACE (%s AS json) FROM read_json_objects(%s, format = '%s', maximum_object_size = %d, hive_partitioning = false%s%s))",
+		exactNumbers("CAST(json AS VARCHAR)"), fileList(g.files), layout, j.options.maxObject, j.options.option(), j.paths.option())
 }
 
 // query is the SQL of the whole relation.
@@ -163,7 +186,10 @@ func (j *jsonInput) query(ctx context.Context, s *session, declared []compute.Co
 	}
 	parts := []string{}
 	for _, g := range j.groups() {
-		parts = append(parts, "SELECT "+j.paths.selectItems(declared, j.columns, items)+" FROM "+j.texts(j.objects(g.files, g.array)))
+		parts = append(parts, "SELECT "+j.paths.selectItems(declared, j.columns, items)+" FROM "+j.texts(j.objects(*g)))
+	}
+	if len(parts) == 0 {
+		return noRows(declared), nil
 	}
 	return strings.Join(parts, " UNION ALL "), nil
 }
@@ -172,14 +198,15 @@ func (j *jsonInput) query(ctx context.Context, s *session, declared []compute.Co
 type jsonGroup struct {
 	files []compute.File
 	array bool
+	table string // the table that its objects were read into; empty: DuckDB reads the files
 }
 
-func (j *jsonInput) groups() (groups []jsonGroup) {
-	if len(j.lines) > 0 {
-		groups = append(groups, jsonGroup{files: j.lines})
-	}
-	if len(j.arrays) > 0 {
-		groups = append(groups, jsonGroup{files: j.arrays, array: true})
+// groups are those that have files.
+func (j *jsonInput) groups() (groups []*jsonGroup) {
+	for _, g := range []*jsonGroup{&j.lines, &j.arrays} {
+		if len(g.files) > 0 {
+			groups = append(groups, g)
+		}
 	}
 	return groups
 }
@@ -222,5 +249,5 @@ func (j *jsonInput) fits(ctx context.Context, s *session) ([]*fit, error) {
 }
 
 func (o jsonOptions) fit(column, typ string) (fit, error) {
-	return fitFor(column, typ, csvOptions{decimal: ".", dateFormat: o.dateFormat, timestampFormat: o.timestampFormat})
+	return fitFor(column, typ, csvOptions{decimal: ".", dateFormat: o.dateFormat, timestampFormat: o.timestampFormat, timeZone: o.timeZone})
 }

@@ -19,8 +19,8 @@ func (s *session) blameJSON(ctx context.Context, j *jsonInput) error {
 		for _, f := range g.files {
 			bad := badTexts{}
 			for i, c := range j.columns {
-				objects := "SELECT json AS v FROM " + j.objects([]compute.File{f}, g.array)
-				if err := s.findBad(ctx, j, bad, c.Name, j.types[i], memberOf(objects, c.Name)); err != nil {
+				objects := "SELECT json AS v FROM " + j.objects(jsonGroup{files: []compute.File{f}, array: g.array, table: g.table})
+				if err := s.findBad(ctx, j, bad, c.Name, j.types[i], memberOf(objects, c.Name), misfitsLimit); err != nil {
 					// The text is not JSON, which is found below.
 					if c := cancelled(ctx); c != nil {
 						return c
@@ -28,7 +28,7 @@ func (s *session) blameJSON(ctx context.Context, j *jsonInput) error {
 					break
 				}
 			}
-			err := j.each(ctx, f, g.array, func(scan *jsonScan) error { return j.checkRow(scan, f.Path, bad) })
+			err := j.each(ctx, f, g.array, jsonVisit{check: func(scan *jsonScan) error { return j.checkRow(scan, f.Path, bad) }})
 			if err != nil {
 				return err
 			}
@@ -43,17 +43,17 @@ func memberOf(objects, key string) string {
 }
 
 // findBad gathers the texts that do not fit a type, or the parts of one. values is the SQL of the values in a column called v.
-func (s *session) findBad(ctx context.Context, j *jsonInput, bad badTexts, at string, t *jsonType, values string) error {
+func (s *session) findBad(ctx context.Context, j *jsonInput, bad badTexts, at string, t *jsonType, values string, most int) error {
 	switch {
 	case t.name == "JSON", t.name == "VARCHAR":
 		return nil
 	case t.item != nil:
-		return s.findBad(ctx, j, bad, at+"[]", t.item, "SELECT unnest(CAST(v AS JSON[])) AS v FROM ("+values+") WHERE starts_with(CAST(v AS VARCHAR), '[')")
+		return s.findBad(ctx, j, bad, at+"[]", t.item, "SELECT unnest(CAST(v AS JSON[])) AS v FROM ("+values+") WHERE starts_with(CAST(v AS VARCHAR), '[')", most)
 	case t.value != nil:
-		return s.findBad(ctx, j, bad, at+".*", t.value, "SELECT unnest(json_extract(v, '$.*')) AS v FROM ("+values+") WHERE starts_with(CAST(v AS VARCHAR), '{')")
+		return s.findBad(ctx, j, bad, at+".*", t.value, "SELECT unnest(json_extract(v, '$.*')) AS v FROM ("+values+") WHERE starts_with(CAST(v AS VARCHAR), '{')", most)
 	case t.fields != nil:
 		for _, f := range t.fields {
-			if err := s.findBad(ctx, j, bad, at+"."+f.name, f.typ, memberOf(values, f.name)); err != nil {
+			if err := s.findBad(ctx, j, bad, at+"."+f.name, f.typ, memberOf(values, f.name), most); err != nil {
 				return err
 			}
 		}
@@ -64,7 +64,7 @@ func (s *session) findBad(ctx context.Context, j *jsonInput, bad badTexts, at st
 		return err
 	}
 	bad[at] = map[string]bool{}
-	q := fmt.Sprintf("SELECT DISTINCT t FROM (SELECT %s AS t FROM (%s)) WHERE %s LIMIT %d", plainText("v", "NULL"), values, f.misfits(), rejectsLimit)
+	q := fmt.Sprintf("SELECT DISTINCT t FROM (SELECT %s AS t FROM (%s)) WHERE %s LIMIT %d", plainText("v", "NULL"), values, f.misfits(), most)
 	return s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
 		var text string
 		err := rows.Scan(&text)

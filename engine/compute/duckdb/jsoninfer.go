@@ -2,9 +2,7 @@ package duckdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -44,18 +42,18 @@ var timeShapes = [...]struct {
 
 // infer finds the columns of an input without a declaration: every key of every object, in the order in which they first
 // appear, with the strictest type that holds all its values without loss. Values of different kinds are an error.
-func (j *jsonInput) infer(ctx context.Context) ([]compute.Column, error) {
+func (j *jsonInput) infer(ctx context.Context, path string) ([]compute.Column, error) {
 	root := &shape{}
 	for _, g := range j.groups() {
 		for _, f := range g.files {
-			err := j.each(ctx, f, g.array, func(s *jsonScan) error { return root.object(s, f.Path, 0) })
+			err := j.each(ctx, f, g.array, jsonVisit{check: func(s *jsonScan) error { return root.object(s, f.Path, 0) }})
 			if err != nil {
 				return nil, err
 			}
 		}
 	}
 	if len(root.fields) == 0 {
-		return nil, &compute.Error{Kind: compute.InputInvalid, File: j.groups()[0].files[0].Path, Message: "it holds no object with a key, so there is nothing to find columns by", Hint: "declare the columns"}
+		return nil, &compute.Error{Kind: compute.InputInvalid, File: path, Message: "it holds no object with a key, so there is nothing to find columns by", Hint: "declare the columns"}
 	}
 	columns := make([]compute.Column, len(root.fields))
 	lower := map[string]string{}
@@ -78,47 +76,6 @@ func fileOf(at string) string {
 		return at[:i]
 	}
 	return at
-}
-
-// each goes through the objects of a file. What is wrong with it comes as a *compute.Error.
-func (j *jsonInput) each(ctx context.Context, f compute.File, array bool, visit func(*jsonScan) error) error {
-	text, err := openText(f.Path)
-	if err != nil {
-		return unreadable(f.Path, err)
-	}
-	defer text.Close()                                     // only read
-	r := newJSONReader(text, array, 2*j.options.maxObject) // DuckDB's buffers have room for two
-	if passMark(r.r) && !array {
-		return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: 1, Message: "it begins with a byte order mark", Hint: "write it without one"}
-	}
-	for n := 0; ; n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return cancelled(ctx)
-		}
-		data, line, err := r.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			s := &jsonScan{data: data, line: line}
-			if s.kind() != '{' {
-				err = s.fail("%s is no object", shorten(string(data)))
-			} else if err = visit(s); err == nil {
-				err = s.done()
-			}
-		}
-		var bad *jsonError
-		switch {
-		case errors.As(err, &bad):
-			return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: bad.line, Message: bad.message, Hint: bad.hint(array)}
-		case err != nil:
-			var e *compute.Error
-			if errors.As(err, &e) {
-				return e
-			}
-			return unreadable(f.Path, err)
-		}
-	}
 }
 
 // object adds the values of an object.

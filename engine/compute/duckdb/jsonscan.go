@@ -75,7 +75,11 @@ func (j *jsonReader) lineText() ([]byte, error) {
 		j.buf = append(j.buf, part...)
 		switch {
 		case len(j.buf) > j.most:
-			return nil, j.tooLong(j.line)
+			for errors.Is(err, bufio.ErrBufferFull) { // what follows is not another line
+				_, err = j.r.ReadSlice('\n')
+			}
+			j.line++
+			return nil, j.tooLong(j.line - 1)
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(j.buf) == 0:
 			return nil, io.EOF

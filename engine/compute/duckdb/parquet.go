@@ -22,14 +22,15 @@ type parquetInput struct {
 	partitions bool // key=value folders are columns
 }
 
-func readParquetOptions(given map[string]string) (partitions bool, wrong []*compute.Error) {
+func readParquetOptions(given map[string]string) (partitions, truncate bool, wrong []*compute.Error) {
 	o := &options{what: "parquet", given: given}
 	partitions = o.boolean("partitions", true)
-	return partitions, o.wrong()
+	truncate = o.choice("nanoseconds", "error", "truncate") == "truncate"
+	return partitions, truncate, o.wrong()
 }
 
-func (s *session) openParquet(ctx context.Context, in compute.Input) (*input, string, error) {
-	partitions, wrong := readParquetOptions(in.Options)
+func (s *session) openParquet(ctx context.Context, in compute.Input, _ *rejects) (*input, string, error) {
+	partitions, truncate, wrong := readParquetOptions(in.Options)
 	if len(wrong) > 0 {
 		return nil, "", wrong[0]
 	}
@@ -40,6 +41,11 @@ func (s *session) openParquet(ctx context.Context, in compute.Input) (*input, st
 	columns, err := s.parquetColumns(ctx, f.files)
 	if err != nil {
 		return nil, "", err
+	}
+	if !truncate && !in.Encoded {
+		if err := s.wholeMicroseconds(ctx, f.files, in.Columns); err != nil {
+			return nil, "", err
+		}
 	}
 	var keys []partitionKey
 	if partitions {

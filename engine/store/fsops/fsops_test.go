@@ -258,3 +258,26 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+func TestAppendAddsToTheEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	trace := &Trace{}
+	f := New(trace)
+	for _, text := range []string{"one\n", "two\n"} {
+		if err := f.Append(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, path); got != "one\ntwo\n" {
+		t.Fatalf("it holds %q", got)
+	}
+	if ops := trace.Ops(); len(ops) != 4 || ops[2].Kind != "write" || ops[3].Kind != "sync" {
+		t.Fatalf("the changes were %v", ops)
+	}
+	if err := New(&Fault{Kind: NoRoom, At: 1}).Append(path, []byte("three"), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("got %v, want ENOSPC", err)
+	}
+	if got := read(t, path); got != "one\ntwo\n" {
+		t.Fatalf("it holds %q", got)
+	}
+}
