@@ -263,6 +263,11 @@ func (r *run) unreadableHint(e *ledger.UnreadableError) string {
 	if key := r.keyOf(e.Path); key != "" {
 		return "restore the file, or use the program that wrote it; if neither is possible, go on from the version before it: " + r.recoverCommand("--set-aside", key)
 	}
+	if dir, name := filepath.Split(e.Path); filepath.Base(dir) == "runs" {
+		run := dir + strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".beat")
+		return "restore the file, or use the program that wrote it; if neither is possible, and the run of that name has certainly ended: " +
+			quoteAll([]string{"rm", "-f", run + ".json", run + ".beat"}) + " ; then " + r.recoverCommand() + " finishes what it left"
+	}
 	return "restore the file, or use the program that wrote it; it is never taken for absent"
 }
 
