@@ -76,6 +76,73 @@ func TestR30_CompletedIfNothingHasChanged(t *testing.T) {
 	}
 }
 
+// R30: a commit whose files somebody removed, where they were staged or where they had landed, does not count as done:
+// the start is refused, and the commands that the hints name write the rows again.
+func TestR30_FilesThatAreGoneAreNotCompleted(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(p *project){
+		"staged":              func(p *project) { os.RemoveAll(p.path(".ubunye/staging")) },
+		"staged, and noticed": func(p *project) { os.RemoveAll(p.path(".ubunye/staging")); p.runDay("2026-01-02").must(p.t, 0) },
+		"landed by another start": func(p *project) {
+			p.runDay("2026-01-02").must(p.t, 0)
+			os.RemoveAll(p.path("lake/orders/dt=2026-01-01"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newSales(t)
+			p.killedLanding("2026-01-01")
+			want := p.salesRows("2026-01-01")
+			remove(p)
+			if r := p.runDay("2026-01-01").must(t, 1).says(t, "finished since", "--rerun"); strings.Contains(r.stderr, "left to be removed") {
+				t.Errorf("it says that it removed something: %s", r.stderr)
+			}
+			p.runDay("2026-01-01", "--rerun").must(t, 1).says(t, "are gone", "--rerun=anyway")
+			p.runDay("2026-01-01", "--rerun", "--rerun=anyway").must(t, 0)
+			same(t, "rows", p.rowsOf("2026-01-01"), want)
+		})
+	}
+}
+
+// R30: so with a folder that a committed run had replaced and somebody removed: the start writes it again.
+func TestR30_AReplacedFolderThatIsGoneIsNotCompleted(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{false, true} {
+		p := newReplacing(t, "overwrite")
+		p.runEnv([]string{"UBUNYE_FAULT=kill:~/orders.drop"}, dayArgs("2026-01-01")...).must(t, 137)
+		if doc := p.document("clean_orders", "2026-01-01"); !committed(doc) {
+			t.Fatal("killed before its commit")
+		}
+		if gone {
+			os.RemoveAll(p.path("lake/orders"))
+		}
+		r := p.runDay("2026-01-01").must(t, 0)
+		same(t, "rows", p.rows("lake/orders"), p.want("1", "2"))
+		if strings.Contains(r.stderr, "nothing has changed since") == gone {
+			t.Errorf("gone %v: %s", gone, r.stderr)
+		}
+	}
+}
+
+// R30: a ledger that was moved away from the outputs lands what was committed where the same words lead from there; that is
+// not where the task writes, so it does not count as done.
+func TestR30_WhatLandsElsewhereIsNotCompleted(t *testing.T) {
+	t.Parallel()
+	p := newSales(t)
+	p.killedLanding("2026-01-01")
+	if err := os.MkdirAll(p.path("state/of"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(p.path(".ubunye"), p.path("state/of/ledger")); err != nil {
+		t.Fatal(err)
+	}
+	moved := strings.Replace(salesPipeline, "tasks:\n", "ledger: {path: state/of/ledger}\ntasks:\n", 1)
+	if moved == salesPipeline {
+		t.Fatal("the pipeline is as it was")
+	}
+	p.write("pipeline.yaml", moved)
+	p.runDay("2026-01-01").must(t, 1)
+}
+
 // R30: with --json it is an event, and the exit code is that of a run which did it all.
 func TestR30_CompletedIsAnEvent(t *testing.T) {
 	t.Parallel()

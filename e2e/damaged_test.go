@@ -122,3 +122,36 @@ func TestC106_OtherDamagedFiles(t *testing.T) {
 		})
 	}
 }
+
+// R10, R51: what a damaged record stands in the way of goes on when the commands that the refusal names are pasted; what
+// its run had committed lands.
+func TestR51_ADamagedRecordIsGivenUp(t *testing.T) {
+	for name, damage := range map[string]func(record string) error{
+		"emptied": func(record string) error { return os.Truncate(record, 0) },
+		"removed": os.Remove, // and the heartbeat stays
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newSales(t)
+			p.killedLanding("2026-01-01")
+			p.forged = true
+			records, _ := filepath.Glob(p.path(".ubunye/runs/*.json"))
+			if len(records) != 1 {
+				t.Fatal(records)
+			}
+			if err := damage(records[0]); err != nil {
+				t.Fatal(err)
+			}
+			r := p.runDay("2026-01-02").must(t, 1).says(t, strings.TrimSuffix(records[0], ".json"))
+			_, hint, _ := strings.Cut(r.stderr, "has certainly ended: ")
+			remove, rest, ok := strings.Cut(hint, " ; then ")
+			recover, _, closed := strings.Cut(rest, " finishes what it left")
+			if !ok || !closed {
+				t.Fatalf("no commands in %s", r.stderr)
+			}
+			p.shell(t.TempDir(), remove).must(t, 0)
+			p.shell(t.TempDir(), recover).must(t, 0)
+			p.runDay("2026-01-02").must(t, 0)
+			same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01", "2026-01-02"))
+		})
+	}
+}

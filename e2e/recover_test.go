@@ -313,6 +313,33 @@ func TestR10SetAside(t *testing.T) {
 	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
 }
 
+// R10, R51: where no generation of a document can be used, the refusal says what is not known any more, and has the command by which the
+// batch counts as new.
+func TestR10NothingIsLeftToSetAside(t *testing.T) {
+	t.Parallel()
+	p := newSales(t)
+	p.runDay("2026-01-01").must(t, 0)
+	all, _ := filepath.Glob(p.path(".ubunye/batches/sales/clean_orders/*/*.json"))
+	for _, generation := range all {
+		if err := os.WriteFile(generation, []byte("{"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := pasted(t, p.runDay("2026-01-01").must(t, 1).stderr, "--set-aside")
+	said := p.shell("/nowhere", command).must(t, 1).says(t, filepath.Dir(all[0]), "look there first").stderr
+	move := regexp.MustCompile(`by (mv [^()]*)\)`).FindStringSubmatch(said)
+	if move == nil {
+		t.Fatal(said)
+	}
+	if err := os.RemoveAll(p.path("lake/orders/dt=2026-01-01")); err != nil { // as a person who has looked
+		t.Fatal(err)
+	}
+	p.shell("/nowhere", move[1]).must(t, 0)
+	p.runDay("2026-01-01").must(t, 0)
+	p.run("status", "-c", "pipeline.yaml").must(t, 0)
+	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
+}
+
 // R12: --wait queues behind a run that lives, and takes the batch over when that is killed meanwhile.
 func TestR12WaitQueuesAndTakesOver(t *testing.T) {
 	t.Parallel()

@@ -31,11 +31,22 @@ func (r *run) complete(ctx context.Context, settled bool) problem.List {
 		if err != nil {
 			return r.explain(told(ctx, err), t.Name)
 		}
-		if f != nil && (left == 0 || !settled) && f.Config == configHash(t.Config) && r.sameInputs(ctx, t, f) {
+		if f != nil && (left == 0 || !settled) && f.Config == configHash(t.Config) && r.samePlaces(t, f) && r.sameInputs(ctx, t, f) {
 			r.completed[t.Name] = f
 		}
 	}
 	return nil
+}
+
+// samePlaces tells whether a commit landed where the task's outputs are. A ledger that was moved without them, or they
+// without it, finds other folders by the same words.
+func (r *run) samePlaces(t plan.Task, f *ledger.Finished) bool {
+	for _, o := range t.Targets {
+		if out := f.Outputs[o.Name]; out.Base.Path != "" && !r.ledger.At(out.Base, o.Path) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameInputs tells whether a task would read what it read for a commit, as far as names, sizes and times tell.

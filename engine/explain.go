@@ -257,11 +257,20 @@ func (r *run) unreadableHint(e *ledger.UnreadableError) string {
 		return "a file is where a folder of the ledger must be: name another folder as ledger: {path: …}"
 	case errors.Is(e.Err, fs.ErrPermission):
 		return "give this user the right to read it; it is never taken for absent"
-	case e.Gone && filepath.Base(e.Path) == "id":
+	case r.ledger != nil && e.Path == filepath.Join(r.ledger.Path(), "id"):
 		return "write it back: 32 hex digits, which the file _ubunye-target in every folder that this pipeline wrote to has as ledger"
 	}
 	if key := r.keyOf(e.Path); key != "" {
 		return "restore the file, or use the program that wrote it; if neither is possible, go on from the version before it: " + r.recoverCommand("--set-aside", key)
+	}
+	if r.ledger != nil && filepath.Dir(filepath.Dir(filepath.Dir(e.Path))) == filepath.Join(r.ledger.Path(), "batches") {
+		return "restore the folder from a copy of the ledger; without one nobody can tell which rows of this batch are in the outputs: look there first, and then have it count as new by " +
+			quoteAll([]string{"mv", e.Path, filepath.Join(r.ledger.Path(), filepath.Base(e.Path)+".lost")})
+	}
+	if dir, name := filepath.Split(e.Path); filepath.Base(dir) == "runs" {
+		run := dir + strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".beat")
+		return "restore the file, or use the program that wrote it; if neither is possible, and the run of that name has certainly ended: " +
+			quoteAll([]string{"rm", "-f", run + ".json", run + ".beat"}) + " ; then " + r.recoverCommand() + " finishes what it left"
 	}
 	return "restore the file, or use the program that wrote it; it is never taken for absent"
 }

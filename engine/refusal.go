@@ -16,6 +16,7 @@ import (
 func (r *run) explainRefusal(err error, _ string) *problem.Problem {
 	var held *ledger.HeldError
 	var finished *ledger.FinishedError
+	var kept *ledger.KeptError
 	var missing *ledger.ClaimsMissingError
 	var left *ledger.LeftError
 	var target *ledger.TargetHeldError
@@ -30,6 +31,12 @@ func (r *run) explainRefusal(err error, _ string) *problem.Problem {
 			Hint: "give each output a folder of its own"}
 	case errors.As(err, &finished):
 		return r.explainFinished(finished)
+	case errors.As(err, &kept):
+		return &problem.Problem{Code: problem.WorkLeft, Task: kept.Batch.Task, Output: kept.Output,
+			Message: fmt.Sprintf("refused: run %s had replaced this output with the rows of batch %s, and ended before its commit; an append would add the batch a second time",
+				kept.Run, ledgerBatchText(kept.Batch)),
+			Data: untouched,
+			Hint: "to replace those rows, run with the mode that wrote them; if they are gone: " + r.command("--rerun") + " adds to what is there"}
 	case errors.As(err, &missing):
 		return &problem.Problem{Code: problem.WorkLeft, Task: missing.Batch.Task, Output: missing.Output,
 			Message: fmt.Sprintf("refused: %d of the %d files that batch %s landed in %s are gone (the first: %s), compacted or moved perhaps: replacing the batch might leave its old rows beside the new ones",
@@ -62,7 +69,7 @@ func (r *run) waitHint(other string, age time.Duration) string {
 	} else {
 		hint += r.command("--wait=10m")
 	}
-	if age > 3*r.config.Ledger.Heartbeat {
+	if age.Abs() > 3*r.config.Ledger.Heartbeat { // one from the future says no more than an old one
 		hint += " ; if you know that it is dead: " + r.recoverCommand("--dead", other)
 	}
 	return hint
@@ -81,9 +88,9 @@ func waitedFor(err error, p *problem.Problem) *problem.Problem {
 // lastSign says how old a heartbeat is.
 func lastSign(age time.Duration) string {
 	if age <= -time.Second {
-		return fmt.Sprintf("whose last heartbeat is dated %s in the future: the clock of the ledger's disk was set back", -age.Round(time.Second))
+		return "whose last heartbeat is " + report.Ago(age) + ": the clock of the ledger's disk was set back"
 	}
-	return fmt.Sprintf("whose last heartbeat was %s ago", max(0, age).Round(time.Second))
+	return "whose last heartbeat was " + report.Ago(age)
 }
 
 // explainTargetHeld is for a run that another one excludes, because one of the two replaces the folder.
@@ -102,7 +109,7 @@ func (r *run) explainTargetHeld(e *ledger.TargetHeldError) *problem.Problem {
 	case e.Asking:
 		p.Message = fmt.Sprintf("refused: %s) asks for %s too, %s, and it came first", who, e.Path, why)
 	default:
-		p.Message = fmt.Sprintf("refused: %s; last heartbeat %s ago) writes to %s too, %s", who, e.Age.Round(time.Second), e.Path, why)
+		p.Message = fmt.Sprintf("refused: %s; last heartbeat %s) writes to %s too, %s", who, report.Ago(e.Age), e.Path, why)
 	}
 	return p
 }
@@ -129,14 +136,14 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 // cannotTakeBack names an output that replaced its folder when the batch finished, and that does so no more: a rerun
 // would leave those rows (R45). Empty: there is none, and a rerun replaces the batch.
 func (r *run) cannotTakeBack(e *ledger.FinishedError) string {
-	replaces := map[string]bool{}
+	var replaces []string
 	for _, t := range r.plan.Tasks {
-		for _, o := range t.Targets {
-			replaces[o.Name] = replaces[o.Name] || t.Name == e.Batch.Task && o.Class == string(ledger.Replaces)
+		if t.Name == e.Batch.Task {
+			replaces = replacing(t)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Finished.Outputs)) {
-		if e.Finished.Outputs[name].Class == ledger.Replaces && !replaces[name] {
+		if e.Finished.Outputs[name].Class == ledger.Replaces && !slices.Contains(replaces, name) {
 			return name
 		}
 	}

@@ -25,8 +25,8 @@ func TestR12_ARefusalAfterWaiting(t *testing.T) {
 		}
 	}
 	held.Age = -time.Hour
-	if p := r.explain(held, "")[0]; !strings.Contains(p.Message, "dated 1h0m0s in the future") {
-		t.Errorf("%s", p.Message)
+	if p := r.explain(held, "")[0]; !strings.Contains(p.Message, "dated 1h0m0s in the future") || !strings.Contains(p.Hint, "--dead "+held.Holder.Run) {
+		t.Errorf("%s %s", p.Message, p.Hint)
 	}
 	for wait, want := range map[time.Duration]bool{0: false, time.Second: true} {
 		r.options.Wait = wait

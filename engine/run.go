@@ -218,10 +218,9 @@ func (r *run) finishCommitted(ctx context.Context) error {
 					ledgerBatchText(d.Batch), d.Batch.Task, k.Output, k.Run))
 			}
 		}
-		if d.Landed+d.Removed+d.Dropped+d.Missing == 0 {
-			continue
+		if d.Landed+d.Removed+d.Dropped > 0 {
+			r.emit(report.Event{Kind: report.WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Files: number(d.Landed)})
 		}
-		r.emit(report.Event{Kind: report.WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Files: number(d.Landed)})
 		if d.Missing > 0 {
 			r.warn(fmt.Sprintf("batch %s of task %s: %d files that run %s had committed are neither staged nor landed; somebody moved or removed them",
 				ledgerBatchText(d.Batch), d.Batch.Task, d.Missing, d.Run))
@@ -301,7 +300,18 @@ func (r *run) request(t plan.Task) ledger.Request {
 	for _, o := range t.Targets {
 		q.Appends = q.Appends || o.Mode == modeAppend
 	}
+	q.Replaces = replacing(t)
 	return q
+}
+
+// replacing names the outputs of a task that replace what is there.
+func replacing(t plan.Task) (names []string) {
+	for _, o := range t.Targets {
+		if o.Class == string(ledger.Replaces) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 func ledgerBatch(b plan.Batch) ledger.Batch {

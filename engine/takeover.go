@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -51,10 +52,7 @@ func (r *run) tellTakeovers() {
 		message := fmt.Sprintf("took over from run %s (host %s, process %d), %s: %s; what it had staged is dropped", t.Dead.Run, t.Dead.Host, t.Dead.PID, since, why)
 		r.emit(report.Event{Kind: report.BatchTaken, Task: t.Batch.Task, Batch: variablesText(t.Batch.Variables, t.Batch.Profile), Message: message})
 		for _, k := range t.Kept {
-			next := "this run replaces it again"
-			if !r.ours(t.Batch) {
-				next = "the next run of that batch replaces it again"
-			}
+			next := r.afterKept(t.Batch, k)
 			r.warn(fmt.Sprintf("batch %s of task %s: output %s was replaced by run %s, which did not commit; %s", ledgerBatchText(t.Batch), t.Batch.Task, k.Output, k.Run, next))
 		}
 		for _, l := range t.Left {
@@ -63,4 +61,23 @@ func (r *run) tellTakeovers() {
 			}
 		}
 	}
+}
+
+// afterKept says what becomes of an output that a dead run had replaced without a commit. It may have another mode or
+// another folder by now.
+func (r *run) afterKept(b ledger.Batch, k ledger.Kept) string {
+	if !r.ours(b) {
+		return "the next run of that batch replaces it again"
+	}
+	for _, t := range r.plan.Tasks {
+		for _, o := range t.Targets {
+			if t.Name != b.Task || o.Name != k.Output || o.Class != string(ledger.Replaces) {
+				continue
+			}
+			if path, err := filepath.EvalSymlinks(o.Path); k.Base == "" || err == nil && path == k.Base {
+				return "this run replaces it again"
+			}
+		}
+	}
+	return "this run does not replace it, and the rows stay"
 }

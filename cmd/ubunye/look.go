@@ -226,7 +226,7 @@ func workText(w engine.WorkStatus) string {
 
 // lifeText says what is thought of a holder, and from what.
 func lifeText(h engine.HolderStatus) string {
-	last := "last heartbeat " + h.Age.Round(time.Second).String() + " ago"
+	last := "last heartbeat " + report.Ago(h.Age)
 	switch {
 	case h.Gone:
 		return "dead: its process is gone"
@@ -245,7 +245,7 @@ func (a *app) printRun(r engine.RunStatus) {
 	case r.Gone:
 		state += ", but dead: its process is gone"
 	case r.Life == engine.Dead:
-		state += ", but dead: last heartbeat " + r.Age.Round(time.Second).String() + " ago"
+		state += ", but dead: last heartbeat " + report.Ago(r.Age)
 	case r.Life == engine.Silent:
 		state += ", silent for " + r.Age.Round(time.Second).String()
 	default:

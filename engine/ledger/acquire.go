@@ -19,6 +19,10 @@ type Request struct {
 	Appends bool // an output has mode append: a finished, named batch is refused
 	Rerun   bool // replace what a finished, named batch holds
 	Anyway  bool // with Rerun: also if files of the old batch are missing
+
+	// Replaces names the outputs that replace what is there: with Appends, what a run that did not commit has
+	// replaced in any other output is not appended to, unless Rerun says so.
+	Replaces []string
 }
 
 // Acquire takes all batches, in the order of their names, or none: if one is refused the others are
@@ -29,7 +33,7 @@ type Request struct {
 // A holder whose heartbeat is too old is watched before it counts as dead, and one that lives is waited
 // for as long as RunInfo says: see wait.go.
 //
-// A refusal is a *HeldError, *TargetHeldError, *FinishedError, *ClaimsMissingError, *LeftError,
+// A refusal is a *HeldError, *TargetHeldError, *FinishedError, *KeptError, *ClaimsMissingError, *LeftError,
 // *UnreadableError or *UnwritableError; a *WaitedError holds the refusal that outlasted the wait. If ctx ends
 // while another run is waited for, that is the error.
 func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error) {
@@ -153,14 +157,31 @@ func (l *Ledger) refusal(d *Document, held *HeldError, v store.Version, req Requ
 	if held != nil && !held.Dead {
 		return held
 	}
-	if d.Finished == nil || !d.Batch.Named {
+	if !d.Batch.Named {
 		return nil
+	}
+	if d.Finished == nil {
+		return keptRefusal(d, req)
 	}
 	if req.Appends && !req.Rerun {
 		return &FinishedError{Batch: d.Batch, Finished: *d.Finished, Document: v.Path}
 	}
 	if req.Rerun && !req.Anyway && len(d.Todo) == 0 { // else asked again when the list is done
 		return l.missingClaims(d)
+	}
+	return nil
+}
+
+// keptRefusal refuses an append where a run that did not commit had replaced the folder, when the output's mode or
+// name was another: its rows are the batch's, and nothing would take them away (I3).
+func keptRefusal(d *Document, req Request) error {
+	if !req.Appends || req.Rerun {
+		return nil
+	}
+	for _, k := range keptByTries(d) {
+		if !slices.Contains(req.Replaces, k.Output) {
+			return &KeptError{Batch: d.Batch, Run: k.Run, Output: k.Output}
+		}
 	}
 	return nil
 }

@@ -46,6 +46,12 @@
 // (enter) happen only if there is something to do, CommitTables only if an output's target has a commit of its own,
 // and Replace only if one replaces folders.
 //
+// A record that says interrupted or failed is kept for 30 days, and what status tells is all that it is for. One that
+// says landed, or of a dead run that it runs, means that nobody was told of its commit: the next start of the
+// batch may count it as done, see Untold. End removes the heartbeat first, so that a crash never leaves one
+// without a record; where a hand does, nobody knows what its run writes, and every start is refused until it is
+// older than the timeout.
+//
 // # Alive or dead
 //
 // judge.go has the four ways in which a run is dead. A run that has certainly ended is taken over at once; one
@@ -98,6 +104,9 @@
 // The grab is a rename of the staging folder to <staging>.drop: exchanges go by name, so an owner that wakes
 // up later makes none. The verdict is looked for in the output, by the marker, because what was grabbed
 // may be half removed by another process. Nothing is ever exchanged back (I3).
+//
+// What is kept so is named until a run of the batch commits; a run of it that only adds to that output, under
+// whatever name, is refused, as its rows are there.
 //
 // A run that replaces a folder and any other run that writes to it exclude each other; two that replace
 // folders in one do not. See exclude.go.

@@ -74,6 +74,17 @@ func (e *FinishedError) Error() string {
 		e.Finished.At.UTC().Format(time.RFC3339))
 }
 
+// KeptError is a batch that was never committed, of which a run had replaced an output that is only added to now.
+type KeptError struct {
+	Batch  Batch
+	Run    string // the run that had replaced it and did not commit
+	Output string // what the output was called then
+}
+
+func (e *KeptError) Error() string {
+	return fmt.Sprintf("run %s had replaced output %s of batch %s and did not commit", e.Run, e.Output, e.Batch.Name())
+}
+
 // ClaimsMissingError is a batch that is to be replaced, some of whose files are not where they were
 // landed: compacted, moved, or on a disk that is not there. Replacing it could double its rows.
 type ClaimsMissingError struct {

@@ -57,6 +57,12 @@ func (l *Ledger) find(p Place) (path string, here bool) {
 	return p.Path, p.Machine != "" && p.Machine == l.cfg.Identity.Machine
 }
 
+// At tells whether a place that a document names is the folder at path, or would be.
+func (l *Ledger) At(p Place, path string) bool {
+	folder, _ := l.find(p)
+	return folder == realPath(path)
+}
+
 // stagingPath gives the folder that a document's "staging" stands for: below the ledger's own folder
 // if it begins with staging/, otherwise relative to the output's base.
 func (l *Ledger) stagingPath(base, staging string) string {

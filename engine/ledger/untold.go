@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"slices"
 )
 
 // Untold gives the last commit of a batch if the run that made it died before it could say so: its record says
 // that it runs, or that another start landed what it had committed. nil: there is no such commit, or whoever
-// started that run has been told how it ended. left is how much of the to-do list is still to be carried out.
+// started that run has been told how it ended, or files that it landed are not there. left is how much of the to-do list is still to be carried out.
 //
 // To whoever starts the batch again, this is the same run as long as nothing has changed since: that is for the caller
 // to find out. Taking a run for dead that lives does no harm here, as its commit is what it is.
@@ -31,7 +32,23 @@ func (l *Ledger) Untold(ctx context.Context, b Batch) (f *Finished, left int, er
 	if j := l.judge(r.Run, r.Identity, l.recordPath(r.Run), l.cfg.Now()); !j.dead && j.age < l.cfg.Timeout {
 		return nil, 0, nil
 	}
+	if len(d.Todo) == 0 && (l.missingClaims(d) != nil || l.missingParts(d)) { // removed since, or where it was staged
+		return nil, 0, nil
+	}
 	return d.Finished, len(d.Todo), nil
+}
+
+// missingParts tells whether a folder that the last commit replaced is gone. One that another run has replaced since is there.
+func (l *Ledger) missingParts(d *Document) bool {
+	for _, out := range d.Finished.Outputs {
+		base, _ := l.find(out.Base)
+		for _, part := range out.Parts {
+			if is, err := there(filepath.Join(base, filepath.FromSlash(part))); err != nil || !is {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Told removes the record of a dead run when all that it tells is that it committed these batches, and they have

@@ -139,6 +139,14 @@ func Count(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// Ago says how old a heartbeat is. A clock that was set back leaves it in the future.
+func Ago(age time.Duration) string {
+	if age <= -time.Second {
+		return "dated " + (-age).Round(time.Second).String() + " in the future"
+	}
+	return max(0, age).Round(time.Second).String() + " ago"
+}
+
 // Size prints a number of bytes in the binary unit that fits.
 func Size(n int64) string {
 	const unit = 1024

@@ -85,3 +85,11 @@ func TestPlainTellsWhatPluginsSayButForDebug(t *testing.T) {
 		t.Errorf("stderr %q, want %q", errs.String(), want)
 	}
 }
+
+func TestAgo(t *testing.T) {
+	for age, want := range map[time.Duration]string{0: "0s ago", -time.Millisecond: "0s ago", 90 * time.Second: "1m30s ago", -time.Hour: "dated 1h0m0s in the future"} {
+		if got := Ago(age); got != want {
+			t.Errorf("%s: %q, want %q", age, got, want)
+		}
+	}
+}
