@@ -450,7 +450,8 @@ func TestStatusOfARange(t *testing.T) {
 	same(t, "files", p.files("."), before)
 }
 
-func TestBackfillIsRefused(t *testing.T) {
+// C049: a range that holds no whole day, or that ends before it begins, is refused, and nothing is written.
+func TestC049_BackfillIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newDays(t, "2026-01-01")
 	before := p.files(".")
@@ -463,6 +464,8 @@ func TestBackfillIsRefused(t *testing.T) {
 		{[]string{"status", "-c", "pipeline.yaml", "--to", "2026-01-01"}, "--to has no --from"},
 		{[]string{"status", "-c", "pipeline.yaml", "--every", "day"}, "--every and --variable are for a range of dates"},
 		{backfillArgs("2026-01-02", "2026-01-01"), "--from 2026-01-02 is later than --to 2026-01-01"},
+		{backfillArgs("2026-01-01T00", "2026-01-01T06"), `--from: "2026-01-01T00" is not a date that exists (give --from 2026-01-31; dt is declared at pipeline.yaml:3:3)`},
+		{backfillArgs("2026-01-01", ""), `--to: "" is not a date that exists`},
 		{backfillArgs("2026-02-29", "2026-03-01"), `--from: "2026-02-29" is not a date that exists (give --from 2026-01-31; dt is declared at pipeline.yaml:3:3)`},
 		{backfillArgs("2026-01-01", "2026-01-02", "--every", "hour"), "--every hour is no step between values of dt, which is of type date (known: day, week, month)"},
 		{backfillArgs("2026-01-01", "2026-01-02", "--variable", "dtt"), `--variable dtt: the pipeline has no variable of that name (did you mean "dt"?)`},

@@ -309,8 +309,8 @@ func TestReplacedFilesThatCannotBeRemoved(t *testing.T) {
 	same(t, "rows", p.rows("lake/orders"), p.salesRows("2026-01-01"))
 }
 
-// A file that grows while it is read may have been read in part: nothing of it lands.
-func TestInputThatChangesWhileItIsRead(t *testing.T) {
+// C061: a file that grows while it is read may have been read in part: nothing of it lands.
+func TestC061_InputThatChangesWhileItIsRead(t *testing.T) {
 	p := newSales(t)
 	q := p.stopAtStaging() // the input has been opened, its rows have not been read
 	file := p.path("landing/2026-01-01/a.csv")

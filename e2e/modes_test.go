@@ -139,8 +139,8 @@ func TestC039_OverwriteReplacesAllAndSaysHowMuch(t *testing.T) {
 	})
 }
 
-// C039: the partitions that the rows have are replaced, and no other day.
-func TestC039_OverwritePartitionsOfAnUndeclaredSlice(t *testing.T) {
+// C039, C040: the partitions that the rows have are replaced and no other day; no rows touch none, and that is said.
+func TestC039C040_OverwritePartitionsOfAnUndeclaredSlice(t *testing.T) {
 	eachFormat(t, func(t *testing.T, format string) {
 		p := newMode(t, format, "overwrite_partitions", "p")
 		p.day(1, "1 a x", "2 b x", "3 - x").must(t, 0)
@@ -165,7 +165,7 @@ func TestOverwritePartitionsOfNestedPartitions(t *testing.T) {
 }
 
 // C040: the slice that the variables declare is replaced whole, also by nothing, and no other.
-func TestOverwritePartitionsOfADeclaredSlice(t *testing.T) {
+func TestC040_OverwritePartitionsOfADeclaredSlice(t *testing.T) {
 	eachFormat(t, func(t *testing.T, format string) {
 		for _, by := range []string{"dt", "dt, p", "p, dt", "p, dt, q"} {
 			p := newMode(t, format, "overwrite_partitions", by)

@@ -12,6 +12,7 @@ const prunedRows = `SELECT i AS id,
   CAST(i - 5000 AS DECIMAL(9,2)) AS d9,
   CAST(i - 5000 AS DECIMAL(4,0)) AS d4,
   CAST((i - 5000) AS DECIMAL(18,4)) AS d18,
+  CAST(i // 3334 - 1 AS DECIMAL(20,2)) AS d20,
   CAST((i - 5000)::HUGEINT * 1000000000000000000000000000 AS DECIMAL(38,5)) AS d38,
   (i - 5000)::HUGEINT * 1000000000000000000000000000 AS huge,
   CAST(18446744073709551615::UBIGINT - i AS UBIGINT) AS ub,
@@ -32,8 +33,8 @@ const prunedRows = `SELECT i AS id,
 FROM range(10000) t(i)
 `
 
-// Readers leave out row groups by their statistics: a filter finds every row all the same.
-func TestStatisticsLoseNoRow(t *testing.T) {
+// C076: readers leave out row groups by their statistics: a filter finds every row all the same.
+func TestC076_StatisticsLoseNoRow(t *testing.T) {
 	p := newProject(t, `name: pruned
 tasks:
   t:

@@ -41,6 +41,7 @@ var cases = []string{
 	"C059", "C062", "C064", "C066", "C106", "C107",
 	// files as people have them, and tables
 	"C011", "C039", "C051", "C055", "C067", "C069", "C070", "C072", "C081", "C082", "C083", "C096", "C097",
+	"C040", "C049", "C061", "C063", "C076", "C088", "C089", "C099", "C100", "C101", "C102", "C103", "C105", "C114",
 }
 
 // otherCases are those that a test may carry.

@@ -94,7 +94,11 @@ func (l *loader) checkKeys(n *node, f *Field, at string) {
 		case m == nil:
 			l.add(e.pos, "unknown key "+quote(e.key)+within(at), DidYouMean(e.key, f.memberNames()))
 		case m.Later:
-			l.add(e.pos, quote(e.key)+within(at)+" is not in this version", "remove the key")
+			hint := "remove the key"
+			if m.Instead != "" {
+				hint += "; " + m.Instead
+			}
+			l.add(e.pos, quote(e.key)+within(at)+" is not in this version", hint)
 			n.partial = true
 		default:
 			l.check(e.value, m, join(at, e.key))

@@ -36,6 +36,7 @@ type Field struct {
 	Secret   bool     // never printed, hashed or recorded
 	Setting  bool     // may also be set by UBUNYE_<SECTION>__<KEY> and by a flag
 	Later    bool     // known, but not in this version: refused by name
+	Instead  string   // of one that is later: what does its work in this version
 	Constant bool     // the same for every batch: templates may use the environment only
 	Values   []string // of a Choice
 	LaterOf  []string // values that are known, but not in this version

@@ -81,8 +81,8 @@ func TestFieldsAreNotShared(t *testing.T) {
 	}
 }
 
-// TestYAML12 pins what the checks rely on: the reader takes the words of YAML 1.1 for text.
-func TestYAML12(t *testing.T) {
+// TestC099C103_YAML12 pins what the checks rely on: the reader takes the words of YAML 1.1 for text.
+func TestC099C103_YAML12(t *testing.T) {
 	for text, want := range map[string]string{"no": tagText, "NO": tagText, "off": tagText, "on": tagText, "y": tagText, "True": tagBool,
 		"2026-01-01": tagTime, "2026-01-01 01": tagText, "010": tagInt, "0o10": tagInt, "1_000": tagInt, "5.0": tagFloat, "1e3": tagFloat, "~": tagNull, "": tagNull} {
 		var n yaml.Node

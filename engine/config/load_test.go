@@ -50,51 +50,55 @@ func parseOptions(t *testing.T, text string) Options {
 	return o
 }
 
-// TestProblems loads each file of testdata/bad and compares all problems with those in its .txt file.
+// TestProblems loads each file of testdata/bad.
 func TestProblems(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no test files: %v", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := Load(file, parseOptions(t, string(data)))
-			var list problem.List
-			if p != nil || !errors.As(err, &list) {
-				t.Fatalf("loaded as %+v, error %v; want problems", p, err)
-			}
-			if exit := problem.Exit(err); exit != problem.ExitUsage {
-				t.Errorf("exit code %d, want %d", exit, problem.ExitUsage)
-			}
-			got := strings.ReplaceAll(err.Error(), file, filepath.Base(file)) + "\n"
-			want := file[:len(file)-len("yaml")] + "txt"
-			if *update {
-				if err := os.WriteFile(want, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			text, err := os.ReadFile(want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(text), "\n")
-			for _, line := range gotLines {
-				if !slices.Contains(wantLines, line) {
-					t.Errorf("not wanted: %s", line)
-				}
-			}
-			for _, line := range wantLines {
-				if !slices.Contains(gotLines, line) {
-					t.Errorf("missing:    %s", line)
-				}
-			}
-			if !t.Failed() && got != string(text) {
-				t.Errorf("in another order:\n%s", got)
-			}
-		})
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) { checkProblems(t, file) })
+	}
+}
+
+// checkProblems loads a file and compares all problems with those in its .txt file.
+func checkProblems(t *testing.T, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Load(file, parseOptions(t, string(data)))
+	var list problem.List
+	if p != nil || !errors.As(err, &list) {
+		t.Fatalf("loaded as %+v, error %v; want problems", p, err)
+	}
+	if exit := problem.Exit(err); exit != problem.ExitUsage {
+		t.Errorf("exit code %d, want %d", exit, problem.ExitUsage)
+	}
+	got := strings.ReplaceAll(err.Error(), file, filepath.Base(file)) + "\n"
+	want := file[:len(file)-len("yaml")] + "txt"
+	if *update {
+		if err := os.WriteFile(want, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(string(text), "\n")
+	for _, line := range gotLines {
+		if !slices.Contains(wantLines, line) {
+			t.Errorf("not wanted: %s", line)
+		}
+	}
+	for _, line := range wantLines {
+		if !slices.Contains(gotLines, line) {
+			t.Errorf("missing:    %s", line)
+		}
+	}
+	if !t.Failed() && got != string(text) {
+		t.Errorf("in another order:\n%s", got)
 	}
 }

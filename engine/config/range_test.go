@@ -58,7 +58,7 @@ func TestRangeOfYearsOfHours(t *testing.T) {
 	}
 }
 
-func TestRangeIsRefused(t *testing.T) {
+func TestC049_RangeIsRefused(t *testing.T) {
 	at := problem.Pos{File: "p.yaml", Line: 3, Col: 3}
 	for _, c := range []struct {
 		typ      Type

@@ -31,8 +31,8 @@ func renderText(text string, k Kind, s *scope) (*node, *loader) {
 	return n, l
 }
 
-// TestTemplates includes what goes wrong elsewhere with "$" in values: nothing but {{ }} is looked at, and once.
-func TestTemplates(t *testing.T) {
+// TestC102_Templates includes what goes wrong elsewhere with "$" in values: nothing but {{ }} is looked at, and once.
+func TestC102_Templates(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"plain", "plain"},
 		{"{{dt}}", "2026-01-31"},
@@ -73,9 +73,9 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// TestValuesAreSafeWhereTheyGo: what comes from outside is refused where it could change the meaning of SQL
+// TestC105_ValuesAreSafeWhereTheyGo: what comes from outside is refused where it could change the meaning of SQL
 // or of a path; what the file itself says is not.
-func TestValuesAreSafeWhereTheyGo(t *testing.T) {
+func TestC105_ValuesAreSafeWhereTheyGo(t *testing.T) {
 	tests := []struct {
 		kind  Kind
 		text  string

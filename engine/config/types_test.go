@@ -2,7 +2,7 @@ package config
 
 import "testing"
 
-func TestNormalise(t *testing.T) {
+func TestC103_Normalise(t *testing.T) {
 	tests := []struct {
 		typ  Type
 		text string

@@ -35,8 +35,8 @@ var (
 	short = writer.Limits{Memory: 8 << 20, Plan: 500 * time.Millisecond, Stage: 500 * time.Millisecond}
 )
 
-// Every module that does harm ends with one clear line, within its time.
-func TestHostileModules(t *testing.T) {
+// C114: every module that does harm, or that needs what the engine does not give, ends with one clear line, within its time.
+func TestC114_HostileModules(t *testing.T) {
 	const plan, stage = "plan", "stage"
 	encodes := func() writer.Grants {
 		return writer.Grants{Relation: &relations{files: []abi.StagedFile{{Name: "part-1.parquet.staged", Rows: 1, Bytes: 9}}}, Files: folder{t.TempDir()}}
