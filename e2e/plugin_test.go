@@ -85,6 +85,39 @@ func TestPluginsThatAreRefused(t *testing.T) {
 	}
 }
 
+// C114: what a module needs and does not get, or has not and must have, is told by validate as by a run, all of it at once.
+func TestC114_ModulesThatDoNotFitTheEngine(t *testing.T) {
+	const header = "\x00asm\x01\x00\x00\x00"
+	twoImports := header + "\x01\x04\x01\x60\x00\x00" + "\x02\x11\x02" + "\x03env\x01b\x00\x00" + "\x03env\x01a\x00\x00"
+	const nothing = "load: it is no writer: no export ubunye_abi_1 (found no ubunye_abi_…); it lacks exports: _initialize, describe, plan, stage; it exports no memory named memory"
+	for _, c := range []struct{ module, bytes, says string }{
+		{"command", "", "load: it is a command (export _start), not a reactor (export _initialize): build it with -buildmode=c-shared, or as a cdylib"},
+		{"foreign-import", "", "load: it imports what the engine does not provide: env.launch"},
+		{"other-version", "", "load: it is made for another version of the engine: ubunye_abi_1 wanted, ubunye_abi_2 found"},
+		{"no-stage", "", "load: it lacks exports: stage"},
+		{"no-memory", "", "load: it exports no memory named memory"},
+		{"no-marker", "", "load: it is no writer: no export ubunye_abi_1"},
+		{"not-wasm", "", "load: it is no WebAssembly module"},
+		{"empty", "", "load: the file is empty"},
+		{"with nothing in it", header, nothing},
+		{"with two imports", twoImports, nothing + "; it imports what the engine does not provide: env.a, env.b"},
+	} {
+		t.Run(c.module, func(t *testing.T) {
+			p := newSales(t)
+			digest := fmt.Sprintf("%x", sha256.Sum256([]byte(c.bytes)))
+			if p.write("bad.wasm", c.bytes); c.bytes == "" {
+				digest = p.built(hostileModule(c.module), "bad.wasm")
+			}
+			p.write("pipeline.yaml", strings.Replace(salesPipeline, "format: parquet", "format: bad", 1)+"plugins: {bad: {path: bad.wasm, sha256: \""+digest+"\"}}\n")
+			before := p.files(".")
+			for _, r := range []result{p.run("validate", "-c", "pipeline.yaml"), p.runDay("2026-01-01")} {
+				r.must(t, 4).oneLine(t).says(t, "pipeline.yaml:", "task clean_orders, output orders: plugin bad: "+c.says, "nothing was read or written")
+			}
+			same(t, "files after the refusal", p.files("."), before)
+		})
+	}
+}
+
 // Which options there are is said by the schema that a plugin describes itself with, at the place of the option; what they cannot
 // be, by the plugin, at the place of the output.
 func TestAPluginChecksItsOptions(t *testing.T) {
