@@ -46,4 +46,10 @@ tasks:
 	for _, reader := range []string{"pyarrow", "polars", "duckdb"} {
 		same(t, reader+" does not find", foreign.read(t, map[string]any{"prune": reader, "path": p.path("lake")}), nil)
 	}
+	// As signed numbers: of unsigned ones, those below zero would be the largest.
+	same(t, "what the statistics of d20 say", p.parquetSays("lake", `
+at = f.schema_arrow.names.index("d20")
+for g in map(f.metadata.row_group, range(f.metadata.num_row_groups)):
+    s = g.column(at).statistics
+    print(s.min, s.max)`), []string{"-1.00 -1.00", "-1.00 0.00", "0.00 0.00", "0.00 1.00", "1.00 1.00"})
 }

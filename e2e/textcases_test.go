@@ -233,3 +233,24 @@ func TestC105_AVariableInSQL(t *testing.T) {
 		}
 	}
 }
+
+// C089: by option, rows that are shorter or longer than the header go to the rejects, as they stand in the file; and not too many.
+func TestC089_RaggedRowsAreRejected(t *testing.T) {
+	t.Parallel()
+	for _, option := range []string{"", ", options: {ragged: reject}"} {
+		p := newProject(t, strings.Replace(rejectsPipeline, ", rejects: bad", option+", rejects: bad", 1))
+		p.write("in/a.csv", "id,txt,dt\n1,a,2026-01-01\n2,b\n3,\"c,\nc\",2026-01-03,x,\"y\"\n4,d,\n5\n6,e,2026-01-06")
+		p.load().must(t, 0)
+		same(t, "rows", p.rows("lake/out"), []string{`{"dt": "2026-01-01", "id": "1", "txt": "a"}`, `{"dt": "2026-01-06", "id": "6", "txt": "e"}`, `{"dt": null, "id": "4", "txt": "d"}`})
+		p.format = "csv"
+		reject := func(line int, has, text string) string {
+			reason := fmt.Sprintf("the line has %s: %q", has, text)
+			return fmt.Sprintf(`{"column": "", "file": %q, "line": "%d", "reason": %q, "text": %q}`, p.path("in/a.csv"), line, reason, text)
+		}
+		same(t, "rejects", p.rows("lake/bad"), []string{reject(3, "2 of 3 fields", "2,b"), reject(4, "5 fields, more than 3 fields", "3,\"c,\nc\",2026-01-03,x,\"y\""), reject(7, "1 of 3 fields", "5")})
+		p.write("in/b.csv", "id,txt,dt\n7\n")
+		before := p.files("lake")
+		p.load().must(t, 3).says(t, "input raw: 4 of 7 rows that were read are not as declared, and max_rejects is 50%; the first: "+p.path("in/a.csv")+":3: the line has 2 of 3 fields")
+		same(t, "files after too many", p.files("lake"), before)
+	}
+}
