@@ -21,6 +21,9 @@ const (
 	lastTry  = 2 * time.Second
 )
 
+// staysLong is the pause from which on it is told that another run is to step back: mostly it has done so, or runs, long before.
+const staysLong = time.Second
+
 // WaitedError is a refusal that was still one after the time that the run was to wait.
 type WaitedError struct {
 	For time.Duration
@@ -58,7 +61,7 @@ func (r *Run) patiently(ctx context.Context, try func() ([]*Lease, error)) ([]*L
 				return nil, err
 			}
 		}
-		if who != told && r.info.Waiting != nil {
+		if who != told && r.info.Waiting != nil && (!stays || pause >= staysLong) {
 			r.info.Waiting(err)
 			told = who
 		}
