@@ -130,6 +130,11 @@ func (w *work) locate() (targetFile, error) {
 			w.dirs[dir] = true
 		}
 	}
+	return w.targetThere()
+}
+
+// targetThere reads the output folder's target file, which must be this ledger's, if there is one.
+func (w *work) targetThere() (targetFile, error) {
 	t, err := w.ledger.target(w.base)
 	if err == nil {
 		err = elsewhere(w.entry.Output, w.base, t, w.mine)

@@ -101,8 +101,8 @@ func (w *work) markTarget(staging string, t targetFile) (targetFile, error) {
 	if err == nil {
 		return mine, nil
 	}
-	fsys.Remove(tmp) // or the staging's drop will
-	now, readErr := w.locate()
+	fsys.Remove(tmp)                // or the staging's drop will
+	now, readErr := w.targetThere() // not locate, which would forget the folders that are to be synced
 	if readErr != nil {
 		return now, readErr
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
 
 func TestR24_EntriesResolveUnderAnotherMountPoint(t *testing.T) {
@@ -206,4 +208,35 @@ func TestI7_ALedgerWhoseIDIsGone(t *testing.T) {
 	w = newWorld(t)
 	w.must(os.MkdirAll(filepath.Join(w.dir, ".ubunye", "batches"), 0o777))
 	w.must(w.once(w.open(nil), job{batch: batch("d1"), rows: []string{"1a"}}))
+}
+
+// lostRename loses the answer to the rename that marks the output folder, and notes which folders are synced after it.
+type lostRename struct {
+	lost   bool
+	synced []string
+}
+
+func (h *lostRename) Before(op fsops.Op) error {
+	if h.lost && op.Kind == "syncdir" {
+		h.synced = append(h.synced, op.Path)
+	}
+	return nil
+}
+
+func (h *lostRename) After(op fsops.Op, err error) error {
+	if h.lost || op.Kind != "rename" || filepath.Base(op.To) != targetName {
+		return nil
+	}
+	h.lost = true
+	return errors.New("the answer is lost")
+}
+
+// R64: the folder above a new output folder is synced before the list is emptied, also if the answer to the rename that marks the folder was lost.
+func TestR64_TheFolderAboveANewOneIsSynced(t *testing.T) {
+	w := newWorld(t)
+	hook := &lostRename{}
+	w.must(w.once(w.open(hook), job{batch: batch("d1"), rows: []string{"1a"}}))
+	if !hook.lost || !slices.Contains(hook.synced, filepath.Dir(w.lake)) {
+		t.Fatalf("lost %v, synced %q", hook.lost, hook.synced)
+	}
 }

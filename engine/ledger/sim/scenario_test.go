@@ -138,7 +138,7 @@ func newScenario(r *rand.Rand, dir string) *scenario {
 			success: chance(r, 70), there: chance(r, 60), setgid: chance(r, 15),
 		})
 	}
-	if o := choose(r, s.outputs...); chance(r, 25) {
+	if o := choose(r, s.outputs...); chance(r, 15) {
 		o.table, o.replaces, o.there, o.setgid, o.success = true, whole, false, false, false
 	}
 	for i := range choose(r, 1, 1, 1, 2, 2, 3) {
