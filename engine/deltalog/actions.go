@@ -1,7 +1,7 @@
 package deltalog
 
 import (
-	"github.com/ubunye-io/ubunye/engine/deltalog/internal/exactjson"
+	"github.com/ubunye-io/ubunye/internal/exactjson"
 )
 
 // Protocol says what a reader and a writer of the table must be able to do. Features are listed from reader version 3 and

@@ -1,6 +1,6 @@
 package deltalog
 
-import "github.com/ubunye-io/ubunye/engine/deltalog/internal/exactjson"
+import "github.com/ubunye-io/ubunye/internal/exactjson"
 
 // encoder writes actions as lines. A checkpoint's rows have a fixed shape: what is not in it is left out, and no action of
 // them changes data.

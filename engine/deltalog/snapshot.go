@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/ubunye-io/ubunye/engine/deltalog/internal/exactjson"
+	"github.com/ubunye-io/ubunye/internal/exactjson"
 )
 
 // At says which version of a table is meant; the zero At is the newest.

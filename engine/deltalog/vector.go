@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ubunye-io/ubunye/engine/deltalog/internal/exactjson"
+	"github.com/ubunye-io/ubunye/internal/exactjson"
 	"github.com/ubunye-io/ubunye/engine/deltalog/internal/roaring"
 )
 

@@ -16,13 +16,13 @@ func decodePlanRequest(d *jsontext.Decoder) (m abi.PlanRequest) {
 		case "output":
 			m.Output = decodeOutput(d)
 		case "epoch":
-			m.Epoch = d.Number(64)
+			m.Epoch = d.Long(64)
 		case "time":
 			m.Time = d.Text()
 		case "memory":
-			m.Memory = d.Number(64)
+			m.Memory = d.Long(64)
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -40,13 +40,13 @@ func decodeStageRequest(d *jsontext.Decoder) (m abi.StageRequest) {
 		case "schema":
 			m.Schema = decodeColumns(d)
 		case "epoch":
-			m.Epoch = d.Number(64)
+			m.Epoch = d.Long(64)
 		case "time":
 			m.Time = d.Text()
 		case "memory":
-			m.Memory = d.Number(64)
+			m.Memory = d.Long(64)
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -66,18 +66,18 @@ func decodeOutput(d *jsontext.Decoder) (m abi.Output) {
 		case "sort_by":
 			m.SortBy = d.Texts()
 		case "target_file_size":
-			m.TargetFileSize = d.Number(64)
+			m.TargetFileSize = d.Long(64)
 		case "options":
 			m.Options = d.Pairs()
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
 }
 
 func decodeColumns(d *jsontext.Decoder) (all []abi.Column) {
-	d.List('[', ']', func() {
+	d.Array(func() {
 		var m abi.Column
 		d.Object(func(name string) {
 			switch name {
@@ -86,7 +86,7 @@ func decodeColumns(d *jsontext.Decoder) (all []abi.Column) {
 			case "type":
 				m.Type = d.Text()
 			default:
-				d.Skip()
+				d.Raw()
 			}
 		})
 		all = append(all, m)
@@ -100,7 +100,7 @@ func decodeSchemaAnswer(d *jsontext.Decoder) (m abi.SchemaAnswer) {
 		case "columns":
 			m.Columns = decodeColumns(d)
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -110,9 +110,9 @@ func decodeCountAnswer(d *jsontext.Decoder) (m abi.CountAnswer) {
 	d.Object(func(name string) {
 		switch name {
 		case "rows":
-			m.Rows = d.Number(64)
+			m.Rows = d.Long(64)
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -122,9 +122,9 @@ func decodeEncodeAnswer(d *jsontext.Decoder) (m abi.EncodeAnswer) {
 	d.Object(func(name string) {
 		switch name {
 		case "files":
-			d.List('[', ']', func() { m.Files = append(m.Files, decodeStagedFile(d)) })
+			d.Array(func() { m.Files = append(m.Files, decodeStagedFile(d)) })
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -138,13 +138,13 @@ func decodeStagedFile(d *jsontext.Decoder) (m abi.StagedFile) {
 		case "partition":
 			m.Partition = d.Pairs()
 		case "rows":
-			m.Rows = d.Number(64)
+			m.Rows = d.Long(64)
 		case "bytes":
-			m.Bytes = d.Number(64)
+			m.Bytes = d.Long(64)
 		case "columns":
-			d.List('[', ']', func() { m.Columns = append(m.Columns, decodeColumnStats(d)) })
+			d.Array(func() { m.Columns = append(m.Columns, decodeColumnStats(d)) })
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -163,13 +163,13 @@ func decodeColumnStats(d *jsontext.Decoder) (m abi.ColumnStats) {
 		case "name":
 			m.Name = d.Text()
 		case "nulls":
-			m.Nulls = d.Number(64)
+			m.Nulls = d.Long(64)
 		case "min":
 			m.Min = optional()
 		case "max":
 			m.Max = optional()
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -181,7 +181,7 @@ func decodeDeriveAnswer(d *jsontext.Decoder) (m abi.DeriveAnswer) {
 		case "relation":
 			m.Relation = d.Text()
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -191,9 +191,9 @@ func decodeRowsAnswer(d *jsontext.Decoder) (m abi.RowsAnswer) {
 	d.Object(func(name string) {
 		switch name {
 		case "cursor":
-			m.Cursor = int32(d.Number(32))
+			m.Cursor = int32(d.Long(32))
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -203,11 +203,11 @@ func decodeFileCreateAnswer(d *jsontext.Decoder) (m abi.FileCreateAnswer) {
 	d.Object(func(name string) {
 		switch name {
 		case "file":
-			m.File = int32(d.Number(32))
+			m.File = int32(d.Long(32))
 		case "name":
 			m.Name = d.Text()
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -219,9 +219,9 @@ func decodeFileCloseAnswer(d *jsontext.Decoder) (m abi.FileCloseAnswer) {
 		case "name":
 			m.Name = d.Text()
 		case "bytes":
-			m.Bytes = d.Number(64)
+			m.Bytes = d.Long(64)
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -237,9 +237,9 @@ func decodeFailure(d *jsontext.Decoder) (m abi.Failure) {
 		case "hint":
 			m.Hint = d.Text()
 		case "retryable":
-			m.Retryable = d.Boolean()
+			m.Retryable = d.Bool()
 		default:
-			d.Skip()
+			d.Raw()
 		}
 	})
 	return m
@@ -248,7 +248,7 @@ func decodeFailure(d *jsontext.Decoder) (m abi.Failure) {
 func encodeDescribeAnswer(m abi.DescribeAnswer) func(*jsontext.Encoder) {
 	return func(e *jsontext.Encoder) {
 		e.Object(func() {
-			e.Field("abi").Number(int64(m.ABI))
+			e.Field("abi").Long(int64(m.ABI))
 			jsontext.List(e.Field("writers"), m.Writers, func(d abi.Description) { encodeDescription(e, d) })
 		})
 	}
@@ -256,7 +256,7 @@ func encodeDescribeAnswer(m abi.DescribeAnswer) func(*jsontext.Encoder) {
 
 func encodeDescription(e *jsontext.Encoder, m abi.Description) {
 	e.Object(func() {
-		e.Field("abi").Number(int64(m.ABI))
+		e.Field("abi").Long(int64(m.ABI))
 		e.Field("name").Text(m.Name)
 		e.Field("version").Text(m.Version)
 		e.TextIf("doc", m.Doc)
@@ -302,7 +302,7 @@ func encodeStageAnswer(m abi.StageAnswer) func(*jsontext.Encoder) {
 	return func(e *jsontext.Encoder) {
 		e.Object(func() {
 			jsontext.List(e.Field("files"), m.Files, func(f abi.StagedFile) { encodeStagedFile(e, f) })
-			e.Field("rows").Number(m.Rows)
+			e.Field("rows").Long(m.Rows)
 		})
 	}
 }
@@ -311,15 +311,15 @@ func encodeStagedFile(e *jsontext.Encoder, m abi.StagedFile) {
 	e.Object(func() {
 		e.Field("name").Text(m.Name)
 		e.PairsIf("partition", m.Partition)
-		e.Field("rows").Number(m.Rows)
-		e.Field("bytes").Number(m.Bytes)
+		e.Field("rows").Long(m.Rows)
+		e.Field("bytes").Long(m.Bytes)
 		if len(m.Columns) == 0 {
 			return
 		}
 		jsontext.List(e.Field("columns"), m.Columns, func(c abi.ColumnStats) {
 			e.Object(func() {
 				e.Field("name").Text(c.Name)
-				e.Field("nulls").Number(c.Nulls)
+				e.Field("nulls").Long(c.Nulls)
 				if c.Min != nil {
 					e.Field("min").Text(*c.Min)
 				}
@@ -398,5 +398,5 @@ func encodeFileCreateRequest(m abi.FileCreateRequest) func(*jsontext.Encoder) {
 }
 
 func encodeFileCloseRequest(m abi.FileCloseRequest) func(*jsontext.Encoder) {
-	return func(e *jsontext.Encoder) { e.Object(func() { e.Field("file").Number(int64(m.File)) }) }
+	return func(e *jsontext.Encoder) { e.Object(func() { e.Field("file").Long(int64(m.File)) }) }
 }

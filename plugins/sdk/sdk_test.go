@@ -52,7 +52,7 @@ func TestFailuresReachTheEngine(t *testing.T) {
 		{abi.CallPlan, `{"writer":"a"}`, fmt.Errorf("while: %w", hinted), `{"code":"mine","message":"no","hint":"yes","retryable":true}`},
 		{abi.CallPlan, `{"writer":"x"}`, nil, `{"code":"error","message":"there is no writer \"x\" in this module"}`},
 		{abi.CallCommit, `{}`, nil, `{"code":"error","message":"the call commit is not known"}`},
-		{abi.CallStage, `{`, nil, `{"code":"error","message":"the request cannot be read: unexpected end of JSON input"}`},
+		{abi.CallStage, `{`, nil, `{"code":"error","message":"the request cannot be read: the JSON ends early"}`},
 	} {
 		answer, failed := module{[]Writer{writer{"a", c.err}}}.call(c.call, []byte(c.request), nil)
 		if !failed || string(answer) != c.want {

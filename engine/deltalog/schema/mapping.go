@@ -1,6 +1,6 @@
 package schema
 
-import "github.com/ubunye-io/ubunye/engine/deltalog/internal/exactjson"
+import "github.com/ubunye-io/ubunye/internal/exactjson"
 
 // Mapping is how the columns of a table are found in its data files.
 type Mapping string

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ubunye-io/ubunye/engine/deltalog/internal/exactjson"
+	"github.com/ubunye-io/ubunye/internal/exactjson"
 )
 
 // Parse reads the text of a metaData's schemaString. A type that this package does not know is an *Error that names its

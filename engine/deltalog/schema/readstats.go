@@ -3,7 +3,7 @@ package schema
 import (
 	"strings"
 
-	"github.com/ubunye-io/ubunye/engine/deltalog/internal/exactjson"
+	"github.com/ubunye-io/ubunye/internal/exactjson"
 )
 
 // FileStats is what the statistics of a file say of its columns. They are hints: what cannot be read is unknown, and a file

@@ -3,7 +3,7 @@ package schema
 import (
 	"strings"
 
-	"github.com/ubunye-io/ubunye/engine/deltalog/internal/exactjson"
+	"github.com/ubunye-io/ubunye/internal/exactjson"
 )
 
 // Change is one step by which a column, or a part of it, was widened. Files from before it hold From.

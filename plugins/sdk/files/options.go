@@ -119,7 +119,7 @@ func (o Option) hint() string {
 func schema(options []Option) []byte {
 	return jsontext.Encode(func(e *jsontext.Encoder) {
 		e.Object(func() {
-			e.Field("additionalProperties").Boolean(false)
+			e.Field("additionalProperties").Bool(false)
 			e.Field("properties").Object(func() {
 				for _, o := range options {
 					e.Field(o.Name).Object(func() { o.schema(e) })
@@ -141,14 +141,14 @@ func (o Option) schema(e *jsontext.Encoder) {
 		e.Field("enum").Texts(o.OneOf)
 	case Int:
 		e.Field("type").Text("integer")
-		e.Field("minimum").Number(int64(o.Least))
-		e.Field("maximum").Number(int64(o.Most))
+		e.Field("minimum").Long(int64(o.Least))
+		e.Field("maximum").Long(int64(o.Most))
 	case Bool:
 		e.Field("type").Text("boolean")
 	case Text:
 		e.Field("type").Text("string")
-		e.Field("minLength").Number(int64(o.Least))
-		e.Field("maxLength").Number(int64(o.Most))
+		e.Field("minLength").Long(int64(o.Least))
+		e.Field("maxLength").Long(int64(o.Most))
 		pattern := `^[^\r\n\x00]*$`
 		if o.ASCII {
 			pattern = `^[\x01-\t\x0b\x0c\x0e-\x7f]*$`
@@ -162,9 +162,9 @@ func (o Option) value(e *jsontext.Encoder) {
 	switch o.Kind {
 	case Int:
 		n, _ := strconv.ParseInt(o.Default, 10, 64) // a declaration
-		e.Number(n)
+		e.Long(n)
 	case Bool:
-		e.Boolean(o.Default == "true")
+		e.Bool(o.Default == "true")
 	default:
 		e.Text(o.Default)
 	}

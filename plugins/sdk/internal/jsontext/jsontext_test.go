@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/ubunye-io/ubunye/internal/exactjson"
 )
 
 // Whatever a text is, both ways agree on it: what is no JSON is an error of both, and a text survives.
@@ -37,8 +39,8 @@ func FuzzSkip(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		err := Decode(data, func(d *Decoder) { d.Skip() })
-		if json.Valid(data) && err != nil && err != errTooBig {
+		err := Decode(data, func(d *Decoder) { d.Raw() })
+		if json.Valid(data) && err != nil && err != exactjson.ErrDeep {
 			t.Fatalf("%q: %v", data, err)
 		}
 	})
@@ -46,21 +48,21 @@ func FuzzSkip(f *testing.F) {
 
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		`{`:                          "unexpected end of JSON input",
-		`{"n":1} x`:                  "the JSON is wrong at byte 8",
-		`{"n":1.5}`:                  "the JSON is wrong at byte 8",
-		`{"n":99999999999}`:          "the JSON is wrong at byte 16",
-		`{"n":"1"}`:                  "the JSON is wrong at byte 5",
-		`{"m":[1}`:                   "the JSON is wrong at byte 7",
-		strings.Repeat(`{"m":`, 200): "the JSON is nested too deeply",
+		`{`:                          "the JSON ends early",
+		`{"n":1} x`:                  "something follows the end at byte 8",
+		`{"n":1.5}`:                  "not an integer of 32 bits: 1.5 at byte 8",
+		`{"n":99999999999}`:          "not an integer of 32 bits: 99999999999 at byte 16",
+		`{"n":"1"}`:                  "the JSON has no number at byte 5",
+		`{"m":[1}`:                   "the JSON has no comma at byte 7",
+		strings.Repeat(`{"m":`, 600): "the JSON is nested too deeply",
 	} {
 		var n int64
 		err := Decode([]byte(text), func(d *Decoder) {
 			d.Object(func(name string) {
 				if name == "n" {
-					n = d.Number(32)
+					n = d.Long(32)
 				} else {
-					d.Skip()
+					d.Raw()
 				}
 			})
 		})

@@ -21,7 +21,7 @@ func FuzzRaw(f *testing.F) {
 		r := NewReader(data)
 		raw := r.Raw()
 		err := r.End()
-		if valid := json.Valid(data); valid != (err == nil) && err != errDeep {
+		if valid := json.Valid(data); valid != (err == nil) && err != ErrDeep {
 			t.Fatalf("%q: %v", data, err)
 		}
 		if err == nil && !bytes.Equal(raw, bytes.Trim(data, " \t\r\n")) {
@@ -126,5 +126,16 @@ func TestAfterAMistake(t *testing.T) {
 	}
 	if r.Text() != "" || r.Bool() || r.Raw() != nil || r.Null() {
 		t.Error("something is read after a mistake")
+	}
+}
+
+// What ends with a line end inside a line gets its comma.
+func TestCommasAfterLineEnds(t *testing.T) {
+	var w Writer
+	w.Array(func() { w.Raw([]byte("1\n")); w.Long(2) })
+	w.Line()
+	w.Long(3)
+	if got := string(w.Bytes()); got != "[1\n,2]\n3" {
+		t.Errorf("%q", got)
 	}
 }

@@ -6,16 +6,19 @@ import (
 )
 
 // Writer writes one JSON text; it puts the commas. The zero Writer is ready.
-type Writer struct{ buf []byte }
+type Writer struct {
+	buf  []byte
+	line int // where the line begins
+}
 
 // Bytes gives what was written.
 func (w *Writer) Bytes() []byte { return w.buf }
 
 // comma writes the one that the last value needs.
 func (w *Writer) comma() {
-	if n := len(w.buf); n > 0 {
+	if n := len(w.buf); n > w.line {
 		switch w.buf[n-1] {
-		case '{', '[', ':', ',', '\n':
+		case '{', '[', ':', ',':
 		default:
 			w.buf = append(w.buf, ',')
 		}
@@ -39,7 +42,10 @@ func (w *Writer) Array(items func()) {
 }
 
 // Line ends a line of JSON lines.
-func (w *Writer) Line() { w.buf = append(w.buf, '\n') }
+func (w *Writer) Line() {
+	w.buf = append(w.buf, '\n')
+	w.line = len(w.buf)
+}
 
 // Name names the value that comes next.
 func (w *Writer) Name(name string) *Writer {

@@ -23,7 +23,8 @@ type Reader struct {
 // mostDeep bounds how deep objects and arrays may be in each other: more than any schema needs, and less than a stack.
 const mostDeep = 500
 
-var errDeep = errors.New("the JSON is nested too deeply")
+// ErrDeep is JSON with more objects and arrays in each other than a Reader follows.
+var ErrDeep = errors.New("the JSON is nested too deeply")
 
 // NewReader reads data, which must not change meanwhile.
 func NewReader(data []byte) *Reader { return &Reader{data: data} }
@@ -118,7 +119,7 @@ func (r *Reader) list(open, shut byte, item func()) {
 		return
 	}
 	if r.deep++; r.deep > mostDeep {
-		r.err = errDeep
+		r.err = ErrDeep
 	}
 	defer func() { r.deep-- }()
 	if r.take(shut) {
