@@ -1,19 +1,15 @@
 package e2e
 
 import (
-	"archive/tar"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/ubunye-io/ubunye/internal/cases"
 )
 
 // loaded is a project that copies an input, as the pipeline file has it, to Parquet; its files are written beside the pipeline.
@@ -155,53 +151,12 @@ func TestC074_NanosecondsAreNotCutSilently(t *testing.T) {
 
 // Spark's timestamps are of that type by default, and have microseconds: they are read as they are.
 func TestC074_TimestampsThatSparkWrote(t *testing.T) {
-	p := loaded(t, "{format: parquet, path: in}", nil)
-	unpack(t, "data-reader-date-types-utc/delta", p.path("in"))
+	in := filepath.Join(cases.Unpack(t, filepath.Join(cases.Folder(t, "delta"), "data-reader-date-types-utc.tar.zst")), "delta")
+	p := loaded(t, "{format: parquet, path: "+in+"}", nil)
 	p.load().must(t, 0)
-	same(t, "rows", p.rows("lake/out"), foreign.read(t, map[string]any{"kind": "parquet", "path": p.path("in")}))
+	same(t, "rows", p.rows("lake/out"), foreign.read(t, map[string]any{"kind": "parquet", "path": in}))
 	if n := len(p.rows("lake/out")); n == 0 {
 		t.Error("no rows")
-	}
-}
-
-// unpack puts the Parquet files of a folder of a Delta table that Spark wrote into a folder.
-func unpack(t *testing.T, folder, to string) {
-	t.Helper()
-	name, _, _ := strings.Cut(folder, "/")
-	archive, err := os.Open(filepath.Join("..", "..", "shared", "cases", "delta", name+".tar.zst"))
-	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") == "" {
-		t.Skip("the tables of other writers are not beside the project: ", err)
-	}
-	if err == nil {
-		err = os.MkdirAll(to, 0o777)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer archive.Close()
-	plain, err := zstd.NewReader(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer plain.Close()
-	for files := tar.NewReader(plain); ; {
-		h, err := files.Next()
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if filepath.Dir(h.Name) != folder || filepath.Ext(h.Name) != ".parquet" {
-			continue
-		}
-		data, err := io.ReadAll(files)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(to, filepath.Base(h.Name)), data, 0o666)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

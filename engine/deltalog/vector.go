@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ubunye-io/ubunye/internal/exactjson"
 	"github.com/ubunye-io/ubunye/engine/deltalog/internal/roaring"
+	"github.com/ubunye-io/ubunye/internal/exactjson"
 )
 
 // DeletionVector says which rows of a data file are no longer in the table.

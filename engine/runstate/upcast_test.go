@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // the zone of the golden files, wherever the test runs
+
+	"github.com/ubunye-io/ubunye/internal/cases"
 )
 
 func zurich(t *testing.T) *time.Location {
@@ -97,13 +99,7 @@ func TestEveryDialectIsUpcastWithoutLoss(t *testing.T) {
 
 // The 75 files of a project that ran for two years. They are read where they lie, beside the repository.
 func TestRealFilesAreUpcastWithoutLoss(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "cases", "sdlb-state")
-	if _, err := os.Stat(dir); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	dir := cases.Folder(t, "sdlb-state")
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
 		t.Fatal(err)

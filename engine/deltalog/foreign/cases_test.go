@@ -1,81 +1,17 @@
 package foreign
 
 import (
-	"archive/tar"
 	"context"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/ubunye-io/ubunye/engine/deltalog"
 	"github.com/ubunye-io/ubunye/engine/deltalog/schema"
+	"github.com/ubunye-io/ubunye/internal/cases"
 )
-
-// cases is where the tables of other writers lie, beside the project; UBUNYE_DELTA_CASES is another place.
-func cases(t *testing.T) string {
-	if dir := os.Getenv("UBUNYE_DELTA_CASES"); dir != "" {
-		return dir
-	}
-	dir, err := filepath.Abs("../../../../shared/cases/delta")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-		t.Skip("the tables of other writers are not here; UBUNYE_DELTA_CASES names their folder")
-	}
-	return dir
-}
-
-// unpack gives the folder of an archive's table.
-func unpack(t *testing.T, archive string) string {
-	t.Helper()
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	root := t.TempDir()
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := filepath.FromSlash(h.Name)
-		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) {
-			continue
-		}
-		path := filepath.Join(root, name)
-		data, err := io.ReadAll(r)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(path), 0o777)
-		}
-		if err == nil {
-			err = os.WriteFile(path, data, 0o666)
-		}
-		if err == nil {
-			err = os.Chtimes(path, h.ModTime, h.ModTime)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return filepath.Join(root, strings.TrimSuffix(filepath.Base(archive), ".tar.zst"))
-}
 
 // refusals are the tables that must not be read, and how the error begins that says why.
 var refusals = map[string]string{
@@ -99,7 +35,7 @@ var logsOnly = map[string]int{
 var zones = map[string]string{"data-reader-partition-values": "America/Los_Angeles"}
 
 func TestTablesOfOtherWriters(t *testing.T) {
-	archives, err := filepath.Glob(filepath.Join(cases(t), "*.tar.zst"))
+	archives, err := filepath.Glob(filepath.Join(cases.Folder(t, "delta"), "*.tar.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +45,7 @@ func TestTablesOfOtherWriters(t *testing.T) {
 	for _, archive := range archives {
 		name := strings.TrimSuffix(filepath.Base(archive), ".tar.zst")
 		t.Run(name, func(t *testing.T) {
-			root := unpack(t, archive)
+			root := cases.Unpack(t, archive)
 			if name == "hive" {
 				checkHive(t, root)
 				return
@@ -313,7 +249,7 @@ func without(t *testing.T, table *folder, a *deltalog.Add) string {
 
 // Some of the tables are one table at several moments: an old version of the later one is the earlier one.
 func TestOldVersionsOfTablesOfOtherWriters(t *testing.T) {
-	dir := cases(t)
+	dir := cases.Folder(t, "delta")
 	for _, c := range []struct {
 		later   string
 		version int64
@@ -325,8 +261,8 @@ func TestOldVersionsOfTablesOfOtherWriters(t *testing.T) {
 		{"time-travel-schema-changes-b", 0, "time-travel-schema-changes-a"},
 	} {
 		t.Run(c.earlier, func(t *testing.T) {
-			table := openFolder(t, filepath.Join(unpack(t, filepath.Join(dir, c.later+".tar.zst")), "delta"))
-			expected := filepath.Join(unpack(t, filepath.Join(dir, c.earlier+".tar.zst")), "expected")
+			table := openFolder(t, filepath.Join(cases.Unpack(t, filepath.Join(dir, c.later+".tar.zst")), "delta"))
+			expected := filepath.Join(cases.Unpack(t, filepath.Join(dir, c.earlier+".tar.zst")), "expected")
 			s, columns, err := read(table, deltalog.At{Version: &c.version})
 			if err != nil {
 				t.Fatal(err)
