@@ -76,6 +76,29 @@ func TestR30_CompletedIfNothingHasChanged(t *testing.T) {
 	}
 }
 
+// R30: also where the commit keeps how many rows were rejected, and what columns were found.
+func TestR30_CompletedWithRejectsAndFoundColumns(t *testing.T) {
+	t.Parallel()
+	for name, raw := range map[string]string{
+		"rejects": `{format: csv, path: "in/{{ dt }}.csv", columns: {id: bigint, v: varchar}, rejects: bad}`,
+		"columns": `{format: csv, path: "in/{{ dt }}.csv"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := ""
+			rows := "id,v\n1,a\n2,b\n"
+			want := []string{`{"id": "1", "v": "a"}`, `{"id": "2", "v": "b"}`}
+			if name == "rejects" {
+				bad, rows = "\n      bad: {format: csv, path: lake/bad}", rows+"x,c\n"
+			}
+			p := newProject(t, "name: load\nvariables: {dt: {type: date, required: true}}\ntasks:\n  load:\n    inputs:\n      raw: "+raw+"\n    outputs:\n      raw: {format: parquet, path: lake/raw}"+bad+"\n")
+			p.write("in/2026-01-01.csv", rows)
+			p.killedLanding("2026-01-01")
+			p.runDay("2026-01-01").must(t, 0).says(t, "nothing has changed since")
+			same(t, "rows", p.rows("lake/raw"), want)
+		})
+	}
+}
+
 // R30: a commit whose files somebody removed, where they were staged or where they had landed, does not count as done:
 // the start is refused, and the commands that the hints name write the rows again.
 func TestR30_FilesThatAreGoneAreNotCompleted(t *testing.T) {
