@@ -102,16 +102,21 @@ func (sc scenario) stoppedEverywhere(t *testing.T) {
 	if n < 25 {
 		t.Fatalf("only %d operations were seen", n)
 	}
+	everyStop(t, n, []string{"kill", "enospc", "full", "lost"}, func(t *testing.T, _ string, hook fsops.Hook, k int64) { sc.stopped(t, hook, k > n) })
+}
+
+// everyStop runs a test for each operation of a run, 1 to n+1, at which it is stopped in each of these ways; "deaf" is "lost" for those who
+// tell the two apart.
+func everyStop(t *testing.T, n int64, kinds []string, stopped func(t *testing.T, kind string, hook fsops.Hook, k int64)) {
 	for k := int64(1); k <= n+1; k++ {
-		for kind, hook := range map[string]fsops.Hook{
-			"kill":   killed{at: k},
-			"enospc": &fsops.Fault{Kind: fsops.NoRoom, At: k},
-			"full":   full{from: k},
-			"lost":   &fsops.Fault{Kind: fsops.Lost, At: k},
-		} {
+		ways := map[string]fsops.Hook{
+			"kill": killed{at: k}, "enospc": &fsops.Fault{Kind: fsops.NoRoom, At: k}, "full": full{from: k},
+			"lost": &fsops.Fault{Kind: fsops.Lost, At: k}, "deaf": &fsops.Fault{Kind: fsops.Lost, At: k},
+		}
+		for _, kind := range kinds {
 			t.Run(fmt.Sprintf("%s/%d", kind, k), func(t *testing.T) {
 				t.Parallel()
-				sc.stopped(t, hook, k > n)
+				stopped(t, kind, ways[kind], k)
 			})
 		}
 	}

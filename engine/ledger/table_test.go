@@ -214,21 +214,11 @@ func (sc keyedRun) stoppedEverywhere(t *testing.T) {
 	if n < 30 {
 		t.Fatalf("only %d operations were seen", n)
 	}
-	for k := int64(1); k <= n+1; k++ {
-		ways := map[string]fsops.Hook{"kill": killed{at: k}}
-		if sc.every {
-			ways["enospc"] = &fsops.Fault{Kind: fsops.NoRoom, At: k}
-			ways["full"] = full{from: k}
-			ways["lost"] = &fsops.Fault{Kind: fsops.Lost, At: k}
-			ways["deaf"] = &fsops.Fault{Kind: fsops.Lost, At: k}
-		}
-		for kind, hook := range ways {
-			t.Run(fmt.Sprintf("%s/%d", kind, k), func(t *testing.T) {
-				t.Parallel()
-				sc.stopped(t, hook, kind == "deaf", k > n)
-			})
-		}
+	kinds := []string{"kill"}
+	if sc.every {
+		kinds = append(kinds, "enospc", "full", "lost", "deaf")
 	}
+	everyStop(t, n, kinds, func(t *testing.T, kind string, hook fsops.Hook, k int64) { sc.stopped(t, hook, kind == "deaf", k > n) })
 }
 
 func (sc keyedRun) stopped(t *testing.T, hook fsops.Hook, deaf, mustWork bool) {
