@@ -15,6 +15,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
+	"github.com/ubunye-io/ubunye/engine/runstate"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
@@ -25,6 +26,7 @@ type Engine struct {
 	FS       *fsops.FS        // changes of ledger and outputs
 	CacheDir string           // of the user, for the writers; empty: the default
 	Now      func() time.Time // for dates that people read, and durations
+	Version  string           // of the program, noted in the run state
 	Report   report.Reporter
 
 	Every time.Duration                                             // between two events of a task's progress; 0: none
@@ -100,6 +102,11 @@ func (r *run) openLedger(ctx context.Context) error {
 	}
 	r.ledger = l
 	return nil
+}
+
+// stateFolder is where the pipeline's run state is kept; the ledger must be open.
+func (r *run) stateFolder() *runstate.Folder {
+	return &runstate.Folder{Path: r.config.State.Path, FS: r.FS, Now: r.Now, Version: r.Version, Index: r.config.State.Index, Alive: r.ledger.Alive}
 }
 
 func (r *run) pluginLog(plugin string, level abi.Level, text string) {

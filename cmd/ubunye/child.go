@@ -99,6 +99,9 @@ func runArgs(o engine.Options) []string {
 	for _, t := range o.Tasks {
 		add("task", t)
 	}
+	if v, is := o.Settings["state.path"]; is {
+		add("state-path", fmt.Sprint(v))
+	}
 	for _, flag := range []string{"memory", "threads"} {
 		if v, is := o.Settings["engine."+flag]; is {
 			add(flag, fmt.Sprint(v))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ type pipelineFlags struct {
 	vars    []string
 	profile string
 	tasks   []string
+	state   string
 	memory  string
 	threads int
 }
@@ -28,6 +30,7 @@ func (f *pipelineFlags) add(cmd *cobra.Command) {
 	s.StringArrayVar(&f.vars, "var", nil, "`NAME=VALUE` of a variable; may be repeated")
 	s.StringVar(&f.profile, "profile", "", "`NAME` of the profile to lay over the file")
 	s.StringArrayVar(&f.tasks, "task", nil, "run only the task `NAME`; may be repeated")
+	s.StringVarP(&f.state, "state-path", "s", "", "`FOLDER` of the run state, instead of that of the pipeline")
 	s.StringVar(&f.memory, "memory", "", "most memory of the compute engine, as `4GiB`")
 	s.IntVar(&f.threads, "threads", 0, "`NUMBER` of threads of the compute engine")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
@@ -77,6 +80,13 @@ func (f *pipelineFlags) options(cmd *cobra.Command, a *app) (engine.Options, err
 	o.Dt = given(cmd.Flags(), "dt", f.dt)
 	o.Dtf = given(cmd.Flags(), "dtf", f.dtf)
 	o.Settings = map[string]any{}
+	if cmd.Flags().Changed("state-path") {
+		path, err := filepath.Abs(f.state) // a path in the file is relative to the file
+		if err != nil {
+			return o, usage("--state-path "+f.state+": "+err.Error(), "")
+		}
+		o.Settings["state.path"] = path
+	}
 	if cmd.Flags().Changed("memory") {
 		o.Settings["engine.memory"] = f.memory
 	}

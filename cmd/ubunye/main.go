@@ -230,7 +230,7 @@ func (a *app) newEngine() (*engine.Engine, error) {
 		return nil, usage("UBUNYE_FAULT: "+err.Error(), "")
 	}
 	e := engine.New(changes, a)
-	e.Every = a.every
+	e.Every, e.Version = a.every, version
 	return e, nil
 }
 

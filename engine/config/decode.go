@@ -3,9 +3,13 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
+
+// stateFolder is where the run state lies in the ledger, unless the pipeline says otherwise.
+const stateFolder = "state"
 
 // maxThreads is far above what helps, and below what a system refuses to start.
 const maxThreads = 1024
@@ -25,6 +29,13 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 		l.at(n, "parallel wants at least 1", "")
 	}
 	l.ledger(s.sub("ledger"), p)
+	state := s.sub("state")
+	p.State = State{Path: state.path("path"), Strict: state.on("strict"), Recover: state.text("recover"), Index: state.on("index")}
+	if n := state.n.get("path"); n != nil {
+		p.State.Pos = n.pos
+	} else if p.Ledger.Path != "" {
+		p.State.Path = filepath.Join(p.Ledger.Path, stateFolder)
+	}
 	s.each("plugins", func(name string, in section) { p.Plugins = append(p.Plugins, l.plugin(name, in)) })
 	l.plugins = p.Plugins
 	l.batch(s, p, vars.scope)

@@ -20,6 +20,7 @@ type Pipeline struct {
 	Profile    string // empty: none
 	Engine     Engine
 	Ledger     Ledger
+	State      State
 	Durability string   // "safe" or "fast"
 	Parallel   int      // tasks side by side
 	Plugins    []Plugin // in the order of the file
@@ -47,6 +48,15 @@ type Ledger struct {
 	Heartbeat time.Duration
 	Timeout   time.Duration // at least six heartbeats
 	Pos       problem.Pos   // of the path; zero when it was not set in the file
+}
+
+// State holds the settings of the run state.
+type State struct {
+	Path    string      // absolute
+	Strict  bool        // the latest run of all counts, not that of the same variables and profile
+	Recover string      // "proof", "auto" or "ask"
+	Index   bool        // runs that ended have a line in an index
+	Pos     problem.Pos // of the path; zero when it was not set in the file
 }
 
 // Plugin is a writer that is a file.

@@ -44,6 +44,7 @@ func TestPipeline(t *testing.T) {
 		Name: "sales", File: file, Dir: dir, Profile: "prod",
 		Engine:     Engine{Kind: "local", Memory: "16GiB", Threads: 2, Spill: filepath.Join(dir, "tmp/spill")},
 		Ledger:     Ledger{Path: filepath.Join(dir, ".ubunye"), Heartbeat: 30 * time.Second, Timeout: 15 * time.Minute, Pos: at(12, 16)},
+		State:      State{Path: filepath.Join(dir, ".ubunye", "state"), Recover: "proof"},
 		Durability: "safe", Parallel: 1,
 		Variables: []Variable{
 			{Name: "dt", Type: TypeDate, SQLType: "DATE", Value: "2026-01-01", Set: true, Given: true, Doc: "the day", Pos: at(4, 3)},

@@ -119,6 +119,10 @@ func (l *loader) checkFolders(p *Pipeline) {
 	if p.Ledger.Path != "" {
 		folders = append(folders, folder{p.Ledger.Path, "the ledger", p.Ledger.Pos, ""})
 	}
+	if state := (folder{p.State.Path, "the run state", p.State.Pos, ""}); p.State.Path != "" && p.State.Path != filepath.Join(p.Ledger.Path, stateFolder) &&
+		(p.Ledger.Path == "" || !l.overlap(state, folders[0])) {
+		folders = append(folders, state)
+	}
 	for _, t := range p.Tasks {
 		for _, o := range t.Outputs {
 			if o.Path == "" {
@@ -138,7 +142,7 @@ func (l *loader) overlap(a, b folder) bool {
 	if b.pos.Line > 0 {
 		there += " at " + b.pos.String()
 	}
-	const hint = "give each output a folder of its own"
+	const hint = "give each a folder of its own"
 	switch {
 	case a.path == b.path && b.task != "" && a.task != b.task:
 		return false

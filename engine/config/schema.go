@@ -15,7 +15,7 @@ func declare() *Field {
 			Doc: "safe: files are synced to the disk before the batch is committed, and their names before the ledger forgets them. fast: only the ledger is synced; a power cut can damage or lose the files of the newest batches, although they are committed. A program that is killed loses nothing either way."},
 		{Name: "parallel", Kind: Int, Default: "1", Setting: true, Constant: true, Example: "2",
 			Doc: "How many tasks may run side by side. Those that read what another one writes wait for it."},
-		later("state", "Run state and recovery."),
+		stateField(),
 		later("connections", "Databases."),
 		{Name: "plugins", Kind: Map, Keys: Name, Constant: true, Elem: pluginField(), Example: "{excel: {path: excel.wasm, sha256: 9f86d081…}}",
 			Doc: "Writers that are files. An output names one as its format; a name of a built-in writer replaces that one."},
@@ -67,6 +67,19 @@ func ledgerField() *Field {
 			Doc: "How often a run shows that it is alive."},
 		{Name: "timeout", Kind: Duration, Default: "15m", Setting: true,
 			Doc: "After this long without a heartbeat a run is taken for dead; at least six heartbeats."},
+	}}
+}
+
+func stateField() *Field {
+	return &Field{Name: "state", Kind: Object, Constant: true, Doc: "How far each run got, so that the next start goes on with one that did not end well.", Fields: []*Field{
+		{Name: "path", Kind: Path, Setting: true, Example: "/srv/state/sales",
+			Doc: "The folder of the run state. Without it: state in the ledger's folder. Pipelines of different names may share one."},
+		{Name: "strict", Kind: Bool, Default: "false", Setting: true, Constant: true,
+			Doc: "true: a start goes on with the latest run of all, so that one that did not end well must be finished or accepted before another batch may run. false: with the latest one of the same variables and profile."},
+		{Name: "recover", Kind: Choice, Values: []string{"proof", "auto", "ask"}, Default: "proof", Setting: true, Constant: true,
+			Doc: "When a run goes on, what becomes of its tasks that are done and have appended. proof: they are kept if what they read is unchanged, else the start is refused. auto: they are kept. ask: the start is refused without --resume or --rerun. All other tasks that are done are kept."},
+		{Name: "index", Kind: Bool, Default: "false", Setting: true, Constant: true,
+			Doc: "true: each run that ended is one line of index.json in the folder, for other programs to read."},
 	}}
 }
 

@@ -169,6 +169,25 @@ func TestARecordThatSaysEnded(t *testing.T) {
 		if j := l.judge(lowest, l.cfg.Identity, l.recordPath(lowest), time.Now()); j.dead != c.dead {
 			t.Errorf("%+v: %+v", c, j)
 		}
+		alive, err := l.Alive(lowest)
+		w.must(err)
+		if alive == c.dead {
+			t.Errorf("%+v: alive %v", c, alive)
+		}
+	}
+}
+
+// The run state asks about runs of long ago, too: they have no record any more. One that cannot be read is no proof.
+func TestAliveWithoutARecord(t *testing.T) {
+	w := newWorld(t)
+	l := w.open(nil)
+	if alive, err := l.Alive(lowest); alive || err != nil {
+		t.Error(alive, err)
+	}
+	w.other(lowest, Running, "")
+	w.must(os.WriteFile(l.recordPath(lowest), []byte("{"), 0o666))
+	if alive, err := l.Alive(lowest); !errors.As(err, new(*UnreadableError)) {
+		t.Error(alive, err)
 	}
 }
 

@@ -94,6 +94,20 @@ func (l *Ledger) Status(ctx context.Context, pipeline string) (LedgerStatus, err
 	return st, nil
 }
 
+// Alive tells whether a run, by its id, may be alive: its process is there, or gives signs of life, or nobody can tell. A run
+// that has no record has ended.
+func (l *Ledger) Alive(run string) (bool, error) {
+	r, err := l.readRecord(run)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	j := l.judge(run, r.Identity, l.recordPath(run), l.cfg.Now())
+	return !j.dead && j.looks == 0, nil
+}
+
 // Paths are the output folder that an entry is about, and its staging folder ("" if it has none), as found from here.
 func (l *Ledger) Paths(e Entry) (folder, staging string) {
 	folder, _ = l.find(e.Base)
