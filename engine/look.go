@@ -94,6 +94,7 @@ const (
 	WouldReplace Verdict = "replace" // It would replace what is there.
 	WouldRefuse  Verdict = "refuse"  // It would be refused.
 
+	WouldSkip     Verdict = "skip"     // Its incremental inputs have nothing new.
 	WouldComplete Verdict = "complete" // It would count as done: a dead run had committed it.
 )
 

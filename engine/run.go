@@ -296,7 +296,7 @@ func (r *run) requests() (requests []ledger.Request) {
 }
 
 func (r *run) request(t plan.Task) ledger.Request {
-	q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway}
+	q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway, Incremental: t.Incremental()}
 	for _, o := range t.Targets {
 		q.Appends = q.Appends || o.Mode == modeAppend
 	}

@@ -100,7 +100,11 @@ func (l *loader) batch(s section, p *Pipeline, vars *scope) {
 // task reads one task.
 func (l *loader) task(name string, s section) Task {
 	t := Task{Name: name, Pos: s.pos, Inputs: []Input{}, Steps: []Step{}, Outputs: []Output{}}
-	s.each("inputs", func(name string, in section) { t.Inputs = append(t.Inputs, l.input(name, in)) })
+	s.each("inputs", func(name string, in section) {
+		read := l.input(name, in)
+		read.Incremental = l.incremental(read, in)
+		t.Inputs = append(t.Inputs, read)
+	})
 	s.each("transform", func(name string, in section) { t.Steps = append(t.Steps, l.step(name, in)) })
 	s.each("outputs", func(name string, in section) { t.Outputs = append(t.Outputs, l.output(name, in)) })
 	relations := l.relations(s, t)

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// incremental reads how an input that is read so far reads what is new; nil: it does not.
+func (l *loader) incremental(in Input, s section) *Incremental {
+	n := s.n.get("incremental")
+	if n == nil || n.bad || s.n.get("from") != nil {
+		return nil
+	}
+	of := s.sub("incremental")
+	inc := &Incremental{Column: of.text("column"), Settle: of.duration("settle"), Pos: of.pos}
+	column, files, settle := of.n.get("column"), of.n.get("files"), of.n.get("settle")
+	of.text("files")
+	switch {
+	case of.bad():
+		return nil
+	case column == nil && files == nil:
+		l.at(n, of.at+" says neither column nor files", "write {column: NAME} for rows with a value above those that were read, or {files: new} for files that were not")
+		return nil
+	case column != nil && files != nil:
+		l.at(files, of.at+" has column and files", "remove one of the two")
+		return nil
+	case settle != nil && files == nil:
+		l.at(settle, of.at+".settle is about files, and it reads by a column", "remove the key")
+	case column != nil && !column.bad && strings.TrimSpace(inc.Column) == "":
+		l.at(column, of.at+".column is empty", "name the column")
+	case column != nil && in.Rejects != nil:
+		l.at(column, of.at+".column: a row that is not as declared has no value of it to tell whether it was read, and the input has rejects", "read new files instead, with {files: new}, or remove rejects")
+	}
+	if files == nil {
+		inc.Settle = 0
+	}
+	l.declaresColumn(in, inc, column, of.at)
+	return inc
+}
+
+// declaresColumn looks that the column is among those that are declared, if any are.
+func (l *loader) declaresColumn(in Input, inc *Incremental, n *node, at string) {
+	if n == nil || n.bad || len(in.Columns) == 0 {
+		return
+	}
+	names := make([]string, len(in.Columns))
+	for i, c := range in.Columns {
+		names[i] = c.Name
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, inc.Column) }) {
+		l.at(n, at+".column: "+quote(inc.Column)+" is not among the columns of the input", DidYouMean(inc.Column, names))
+	}
+}
