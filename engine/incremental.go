@@ -69,7 +69,7 @@ func (s span) markText() string {
 	case s.Column != nil && s.Column.UpTo == nil:
 		return "nothing was read yet"
 	case s.Column != nil:
-		return s.Column.Name + " > " + *s.Column.UpTo + " (" + s.Column.Type + ")"
+		return s.Column.Name + " up to " + *s.Column.UpTo + " (" + s.Column.Type + ")"
 	case s.Files != nil:
 		return report.Count(int64(s.Files.count()), "file") + " read"
 	}
@@ -100,9 +100,9 @@ func (m mark) text() string {
 	case m.Value != nil:
 		return "above " + *m.Value
 	case m.Files != nil:
-		return report.Count(int64(m.Files.count()), "file") + " read"
+		return "with " + report.Count(int64(m.Files.count()), "file") + " counted as read"
 	}
-	return "what this version does not know"
+	return "as this version does not know"
 }
 
 // readsOn is where an input goes on; zero: at the beginning.
@@ -343,7 +343,21 @@ func (b *batch) findNew(ctx context.Context) (json.RawMessage, error) {
 	if !news {
 		return nil, &nothingNew{strings.Join(none, "; ")}
 	}
+	if p := b.columnless(); p != nil {
+		return nil, p
+	}
 	return json.Marshal(b.spans)
+}
+
+// columnless refuses an input that has nothing new, and of which nobody knows what columns it would have.
+func (b *batch) columnless() error {
+	for _, in := range b.task.Inputs {
+		if s := b.spans[in.Name]; s.Files != nil && s.empty() && hasShape(in) && len(b.shapes.known(in)) == 0 {
+			return &problem.Problem{Code: problem.InputMissing, Pos: in.PathPos, Task: b.task.Name, Data: nothing,
+				Message: fmt.Sprintf("input %s: it has nothing new, and as no run of the task has read it yet, its columns are not known", in.Name), Hint: "declare columns:, so that the others can be read without it"}
+		}
+	}
+	return nil
 }
 
 // newIn finds what is new in one input; left says what is left for a later run.
@@ -455,7 +469,12 @@ func (r *run) explainPinned(e *ledger.PinnedError) *problem.Problem {
 		p.Hint = "run the batch first"
 		return p
 	}
-	p.Message = fmt.Sprintf("refused: a run of batch %s that ended before its commit had chosen what to read, and that is not what the last commit read; it comes first", ledgerBatchText(e.Batch))
+	if !r.options.Rerun {
+		p.Message = fmt.Sprintf("refused: a run of batch %s that ended before its commit had noted what it was to read, and that is read next", ledgerBatchText(e.Batch))
+		p.Hint = "run the task first; or have it chosen anew: " + r.setCommand(e.Batch.Task, "--drop-range")
+		return p
+	}
+	p.Message = fmt.Sprintf("refused: a run of batch %s that ended before its commit had noted what it was to read, and that is not what the last commit read; it comes first", ledgerBatchText(e.Batch))
 	p.Hint = "run without --rerun, which reads and commits that; then --rerun replaces it. Or have it chosen anew: " + r.setCommand(e.Batch.Task, "--drop-range")
 	return p
 }

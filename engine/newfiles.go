@@ -114,7 +114,7 @@ func fileThere(path string) bool {
 
 // newFiles finds the files of an input that were not read yet. left says what may not be whole yet, and is left for a later run.
 func (r *run) newFiles(ctx context.Context, task string, in config.Input, seen seenSet, now time.Time) (s *filesSpan, left string, err error) {
-	files, err := r.filesOf(ctx, task, in, seen)
+	files, err := r.filesOf(ctx, task, in, seen.count() == 0)
 	if err != nil {
 		return nil, "", err
 	}
@@ -156,8 +156,8 @@ func are(files int) string {
 }
 
 // filesOf lists the files of an input. None at all is nothing new where the folder is there: they are moved away when they were read,
-// perhaps; but a path that has never had one may be a slip.
-func (r *run) filesOf(ctx context.Context, task string, in config.Input, seen seenSet) ([]compute.File, error) {
+// perhaps; but a path that has never had one may be a slip, which a warning tells.
+func (r *run) filesOf(ctx context.Context, task string, in config.Input, never bool) ([]compute.File, error) {
 	files, err := r.Compute.Files(ctx, r.asked(in, nil))
 	var e *compute.Error
 	if !errors.As(err, &e) || e.Kind != compute.InputMissing {
@@ -166,7 +166,7 @@ func (r *run) filesOf(ctx context.Context, task string, in config.Input, seen se
 	if _, there := os.Stat(staticFolder(in.Path)); there != nil || in.OnEmpty == "fail" {
 		return nil, err
 	}
-	if seen.count() == 0 && in.OnEmpty == "warn" {
+	if never && in.OnEmpty == "warn" {
 		p := &problem.Problem{Message: fmt.Sprintf("input %s: %s (on_empty: ok would not say so, fail would end the task)", in.Name, e.Error())}
 		r.emit(report.Event{Kind: report.Warning, Task: task, Message: p.Error()})
 	}
