@@ -18,8 +18,7 @@ import (
 var ruleNumbers = slices.Concat(numbers("R%02d", 1, 13), numbers("R%02d", 20, 32), numbers("R%02d", 40, 51), numbers("R%02d", 60, 67))
 
 // untested are rules that need what there is not yet, and what that is.
-var untested = map[string]string{
-}
+var untested = map[string]string{}
 
 // partly are rules of which a part needs what there is not yet.
 var partly = map[string]string{
