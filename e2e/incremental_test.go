@@ -454,3 +454,34 @@ func TestIncrementalNeedsTheLedger(t *testing.T) {
 		t.Fatalf("it has written %v", files)
 	}
 }
+
+// A variable that differs from run to run would have each begin with all that there is: that is told. Left out of the batch, there
+// is one mark, and a task that reads what the incremental one writes follows it, whatever variables are given.
+func TestAMarkForEachBatch(t *testing.T) {
+	p := newGrowing(t, byFiles)
+	p.grow("--dt", "2026-01-01").must(t, 0)
+	p.land("b", 4, 1)
+	p.grow("--dt", "2026-01-02").must(t, 2).says(t, "batch dt=2026-01-01 has read 1 of the 2 files", "batch: []", "state set")
+	p.wantLanded("rows", "a")
+	p = newProject(t, strings.Replace(fmt.Sprintf(growing, byFiles), "tasks:\n", "batch: []\ntasks:\n", 1)+"  read:\n    inputs: {orders: {from: load.raw}}\n    outputs: {orders: {format: parquet, path: lake/copy}}\n")
+	files := []string{}
+	for day := 1; day <= 3; day++ {
+		name := fmt.Sprintf("d%d", day)
+		p.land(name, day, 1)
+		files = append(files, name)
+		p.grow("--dt", fmt.Sprintf("2026-01-%02d", day)).must(t, 0)
+		p.wantLanded("rows", files...)
+		same(t, "rows of the reader", p.rows("lake/copy"), p.rows("lake/orders"))
+	}
+	p.grow("--dt", "2026-01-03", "--rerun").must(t, 0)
+	p.wantLanded("rows after a rerun", files...)
+	same(t, "rows of the reader after a rerun", p.rows("lake/copy"), p.rows("lake/orders"))
+
+	p = newGrowing(t, byColumn)
+	p.grow("--dt", "2026-01-01").must(t, 0)
+	r := p.grow("--dt", "2026-01-02").must(t, 2).says(t, "batch dt=2026-01-01 has read landing/*.csv up to id 3")
+	p.shell(program, regexp.MustCompile(`\S*ubunye\S* state set .*'`).FindString(r.stderr)).must(t, 0)
+	p.land("b", 4, 1)
+	p.grow("--dt", "2026-01-02").must(t, 0)
+	p.wantLanded("rows by column", "a", "b")
+}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type span struct {
 type columnSpan struct {
 	Name  string  `json:"name"`
 	Type  string  `json:"type"`
+	Path  string  `json:"path"`            // where they are, as written in the pipeline
 	After *string `json:"after,omitempty"` // absent: from the first on
 	UpTo  *string `json:"up_to,omitempty"` // included; absent: there was no row
 }
@@ -343,10 +345,47 @@ func (b *batch) findNew(ctx context.Context) (json.RawMessage, error) {
 	if !news {
 		return nil, &nothingNew{strings.Join(none, "; ")}
 	}
-	if p := b.columnless(); p != nil {
-		return nil, p
+	if err := cmp.Or(b.columnless(), b.readElsewhere(ctx)); err != nil {
+		return nil, err
 	}
 	return json.Marshal(b.spans)
+}
+
+// readElsewhere refuses to begin a batch with what the task's last commit, of another batch, has read: marks are those of a batch,
+// so that it would land again.
+func (b *batch) readElsewhere(ctx context.Context) error {
+	if b.lease.Finished() != nil || len(b.lease.Marks()) > 0 || len(b.task.Batch.Variables) == 0 {
+		return nil
+	}
+	last, other, err := b.ledger.Newest(ctx, ledgerBatch(b.task.Batch))
+	if err != nil || last == nil {
+		return err
+	}
+	spans := spansOf(last.Range)
+	for _, in := range b.task.Inputs {
+		is, was := b.spans[in.Name], spans[in.Name]
+		what := ""
+		switch {
+		case is.Files != nil && was.Files != nil:
+			if n := was.Files.among(is.Files.Read); n > 0 {
+				what = fmt.Sprintf("%d of the %s that are new to it", n, report.Count(int64(len(is.Files.Read)), "file"))
+			}
+		case is.Column != nil && was.Column != nil && is.Column.Path == was.Column.Path && was.Column.UpTo != nil:
+			what = was.Column.Path + " up to " + was.Column.Name + " " + *was.Column.UpTo
+		}
+		if what == "" {
+			continue
+		}
+		set := []string{"--input", in.Name, "--seen", "none"}
+		if is.Column != nil {
+			set = []string{"--input", in.Name, "--mark", *was.Column.UpTo}
+		}
+		return &problem.Problem{Code: problem.ConfigInvalid, Pos: in.Incremental.Pos, Task: b.task.Name, Data: nothing,
+			Message: fmt.Sprintf("input %s: this is the first run of batch %s, and batch %s has read %s: each batch has a mark of its own, so these rows would land again",
+				in.Name, batchText(b.task.Batch), ledgerBatchText(other), what),
+			Hint: "to go on with one mark, leave the variable that differs out of the batch, by batch: with the others, or batch: []; else say where this batch begins: " + b.setCommand(b.task.Name, set...)}
+	}
+	return nil
 }
 
 // columnless refuses an input that has nothing new, and of which nobody knows what columns it would have.
@@ -392,7 +431,7 @@ func (r *run) newRows(ctx context.Context, session compute.Session, task string,
 		p.Hint = "give them a value, or read by another column"
 		return nil, p
 	}
-	s := &columnSpan{Name: in.Incremental.Column, Type: g.Type, After: g.After, UpTo: g.After}
+	s := &columnSpan{Name: in.Incremental.Column, Type: g.Type, Path: in.Written, After: g.After, UpTo: g.After}
 	if g.Above {
 		s.UpTo = g.Text
 	}

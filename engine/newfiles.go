@@ -60,6 +60,17 @@ func (s seenSet) files() map[string]bool {
 	return all
 }
 
+// among counts those of some files that are in the set.
+func (s seenSet) among(files []readFile) (n int) {
+	known := s.files()
+	for _, f := range files {
+		if known[f.key()] {
+			n++
+		}
+	}
+	return n
+}
+
 // then gives the set when these are the files that are there.
 func (s seenSet) then(present []string) seenSet {
 	slices.Sort(present)

@@ -55,7 +55,7 @@ var mutants = []mutant{
 		`me.Boot == "" || me.Boot != other.Boot,`, ``,
 		"TestR09_JudgingReadsAndNeverSignals", ""},
 	{"a-finished-append-runs-again", "R40", "engine/ledger/acquire.go",
-		"case req.Appends && !req.Rerun && !req.Incremental:", "case false:",
+		"case req.Appends && !req.Rerun && !req.Incremental && !req.Follows:", "case false:",
 		"TestR40_AFinishedBatchIsRefused", ""},
 	{"the-mark-moves-before-the-commit", "R50", "engine/ledger/pin.go",
 		"func(d *Document) { d.Range = r })", "func(d *Document) {\n\t\td.Range = r\n\t\tif d.Finished != nil {\n\t\t\td.Finished.Range = r\n\t\t}\n\t})",

@@ -41,6 +41,7 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	l.batch(s, p, vars.scope)
 	s.each("tasks", func(name string, in section) { p.Tasks = append(p.Tasks, l.task(name, in)) })
 	l.sources(root, p)
+	l.batchless(s, p)
 	l.checkFolders(p)
 	for _, v := range p.Variables {
 		if vars.scope.vars[v.Name].missing || !v.Set && slices.Contains(p.Batch, v.Name) {
@@ -74,9 +75,6 @@ func (l *loader) batch(s section, p *Pipeline, vars *scope) {
 		return
 	}
 	n := s.n.get("batch")
-	if len(n.items) == 0 {
-		l.at(n, "batch is empty, so every run would be the same batch", "name a variable, or remove the key")
-	}
 	names := make([]string, len(p.Variables))
 	for i, v := range p.Variables {
 		names[i] = v.Name

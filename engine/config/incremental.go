@@ -51,3 +51,18 @@ func (l *loader) declaresColumn(in Input, inc *Incremental, n *node, at string) 
 		l.at(n, at+".column: "+quote(inc.Column)+" is not among the columns of the input", DidYouMean(inc.Column, names))
 	}
 }
+
+// batchless refuses a batch without variables where a run would add again what an earlier one has added: only tasks that read what
+// is new, or what others write in the same run, are another thing each time.
+func (l *loader) batchless(s section, p *Pipeline) {
+	n := s.n.get("batch")
+	if n == nil || n.bad || len(n.items) > 0 || s.sub("tasks").bad() {
+		return
+	}
+	for _, t := range p.Tasks {
+		if !t.Incremental() && !slices.ContainsFunc(t.Inputs, func(in Input) bool { return in.From != nil }) {
+			l.at(n, "batch is empty, so every run would be the same batch of task "+t.Name, "name a variable, or remove the key; only tasks that read incrementally, and those that read what they write, need none")
+			return
+		}
+	}
+}

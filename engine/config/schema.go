@@ -8,7 +8,7 @@ func declare() *Field {
 		{Name: "variables", Kind: Map, Keys: Name, Ordered: true, Elem: variableField(), Example: "{dt: {type: date, required: true}}",
 			Doc: "What a run is given by --var, --dt and --dtf. SQL names them as $dt, text as {{ dt }}."},
 		{Name: "batch", Kind: List, Constant: true, Elem: &Field{Kind: Name}, Example: "[dt, region]",
-			Doc: "The variables that make the batch; each must have a value. Without it: all that have one. The profile is always part of the batch."},
+			Doc: "The variables that make the batch; each must have a value. Without it: all that have one. The profile is always part of the batch. An empty list is for pipelines that read incrementally: then every run is one of the same batch, and goes on where the last one ended."},
 		engineField(),
 		ledgerField(),
 		{Name: "durability", Kind: Choice, Values: []string{"safe", "fast"}, Default: "safe", Setting: true, Constant: true,

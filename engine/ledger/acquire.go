@@ -24,6 +24,10 @@ type Request struct {
 	// last commit read.
 	Incremental bool
 
+	// Follows says that the batch reads what incremental ones commit in the same run, so that what it adds is new as often as it
+	// runs: it is not refused as finished.
+	Follows bool
+
 	// Replaces names the outputs that replace what is there: with Appends, what a run that did not commit has
 	// replaced in any other output is not appended to, unless Rerun says so.
 	Replaces []string
@@ -170,7 +174,7 @@ func (l *Ledger) refusal(d *Document, held *HeldError, v store.Version, req Requ
 		return keptRefusal(d, req)
 	case req.Incremental && req.Rerun && hasRange(d.Range) && !sameRange(d.Range, d.Finished.Range):
 		return &PinnedError{Batch: d.Batch, Document: v.Path}
-	case req.Appends && !req.Rerun && !req.Incremental:
+	case req.Appends && !req.Rerun && !req.Incremental && !req.Follows:
 		return &FinishedError{Batch: d.Batch, Finished: *d.Finished, Document: v.Path}
 	}
 	rerun := req.Rerun && !req.Incremental || req.willRerun(d)
