@@ -52,6 +52,7 @@ func files() map[string]func(s *source, out io.Writer) error {
 		"schemas/backfill.schema.json":        list("ubunye backfill --dry-run --json", "engine.PlannedDate"),
 		"schemas/show.schema.json":            list("ubunye show --json", "engine.Table"),
 		"schemas/plugins.schema.json":         list("ubunye plugin list --json, ubunye plugin inspect --json", "engine.PluginInfo"),
+		"schemas/state-set.schema.json":       printed("ubunye state set --json", "engine.ChangedMark"),
 		"schemas/messages.schema.json": func(s *source, out io.Writer) error {
 			return print(out)((&builder{source: s, defs: object{}, nullable: true}).messages("ubunye plugin message"))
 		},
