@@ -194,7 +194,7 @@ func (b *batch) pin(ctx context.Context) error {
 	r, again := b.lease.Range(), true
 	if r != nil {
 		var err error
-		if r, err = b.settled(ctx, r); err != nil {
+		if r, err = b.settledRange(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -228,9 +228,9 @@ func (b *batch) tellRange(in config.Input, s span, again bool) {
 	b.emit(report.Event{Kind: report.RangePinned, Task: b.task.Name, Batch: batchText(b.task.Batch), Input: in.Name, Message: text + b.left[in.Name]})
 }
 
-// settled takes a range that is not for this run to choose: one that is pinned, or that of the last commit, which is to be
+// settledRange takes a range that is not for this run to choose: one that is pinned, or that of the last commit, which is to be
 // replaced. nil: it had to be given up, and is chosen anew.
-func (b *batch) settled(ctx context.Context, r json.RawMessage) (json.RawMessage, error) {
+func (b *batch) settledRange(ctx context.Context, r json.RawMessage) (json.RawMessage, error) {
 	b.spans = spansOf(r)
 	names := map[string]bool{}
 	for _, in := range b.task.Inputs {

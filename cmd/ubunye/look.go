@@ -78,11 +78,14 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 		a.line("  after %s", strings.Join(t.After, ", "))
 	}
 	for _, in := range t.Inputs {
-		undeclared := ""
+		undeclared, version := "", ""
 		if in.Declare != "" || in.Unread != "" {
 			undeclared = ", columns not declared"
 		}
-		a.line("  input %s: %s from %s, %s (%s)%s", in.Input, in.Format, in.Path, report.Count(int64(in.Files), "file"), report.Size(in.Bytes), undeclared)
+		if in.Version != nil {
+			version = fmt.Sprintf(" version %d", *in.Version)
+		}
+		a.line("  input %s: %s from %s%s, %s (%s)%s", in.Input, in.Format, in.Path, version, report.Count(int64(in.Files), "file"), report.Size(in.Bytes), undeclared)
 		if in.New != "" {
 			a.line("    would read %s", in.New)
 		}

@@ -24,6 +24,8 @@ func (l *loader) incremental(in Input, s section) *Incremental {
 	case column != nil && files != nil:
 		l.at(files, of.at+" has column and files", "remove one of the two")
 		return nil
+	case files != nil && !files.bad && in.Format == "delta":
+		l.at(files, of.at+".files: which files a table has is its log's to say, and one may hold rows that were read", "read by a column, with {column: NAME}")
 	case settle != nil && files == nil:
 		l.at(settle, of.at+".settle is about files, and it reads by a column", "remove the key")
 	case column != nil && !column.bad && strings.TrimSpace(inc.Column) == "":
