@@ -451,6 +451,27 @@ func TestStateSet(t *testing.T) {
 	p.wantLanded("rows after the rerun", "b")
 }
 
+// Programs are told what a person is: what is new, how far it was read, what was set, what is read.
+func TestIncrementalInputsInJSON(t *testing.T) {
+	p := newGrowing(t, byFiles)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"plan", "-c", "pipeline.yaml", "--json"}, `"new":"1 new file"`},
+		{[]string{"state", "set", "-c", "pipeline.yaml", "--task", "load", "--input", "raw", "--seen", "none", "--reason", "x", "--json"}, `"now":"with 0 files counted as read"`},
+		{[]string{"status", "-c", "pipeline.yaml", "--json"}, `"set":"with 0 files counted as read"`},
+		{append(growingArgs, "--json"), `"event":"range_pinned"`},
+		{[]string{"status", "-c", "pipeline.yaml", "--json"}, `"inputs":[{"input":"raw","mark":"1 file read"}]`},
+		{[]string{"plan", "-c", "pipeline.yaml", "--json"}, `"verdict":"skip"`},
+		{[]string{"plan", "-c", "pipeline.yaml", "--json", "--rerun"}, `"verdict":"replace"`},
+	} {
+		if out := p.run(c.args...).must(t, 0).stdout; !strings.Contains(out, c.want) {
+			t.Errorf("%v: no %s in %s", c.args, c.want, out)
+		}
+	}
+}
+
 // Without a ledger nobody keeps what was read.
 func TestIncrementalNeedsTheLedger(t *testing.T) {
 	p := newGrowing(t, byFiles)

@@ -47,9 +47,12 @@ func checkJSON(t *testing.T, args []string, r result) {
 		if err := schema(t, "events").CheckLines(r.stdout); err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
-	case "plan", "backfill", "status", "recover", "show", "plugin":
-		if verb == "plugin" {
+	case "plan", "backfill", "status", "recover", "show", "plugin", "state":
+		switch verb {
+		case "plugin":
 			verb = "plugins"
+		case "state":
+			verb += "-" + args[1]
 		}
 		if r.exit == 0 || r.stdout != "" {
 			if err := schema(t, verb).Check([]byte(r.stdout)); err != nil {
