@@ -31,14 +31,17 @@ func (a *app) validateCommand() *cobra.Command {
 func (a *app) planCommand() *cobra.Command {
 	var asJSON, infer bool
 	var rerun rerunFlag
+	var goOn goOnFlags
 	return a.pipelineCommand("plan -c FILE", "Tell what a run would do now; nothing is written",
 		func(cmd *cobra.Command) {
 			addJSON(cmd, &asJSON)
 			rerun.add(cmd)
+			goOn.add(cmd)
 			cmd.Flags().BoolVar(&infer, "infer", false, "read inputs without declared columns however large they are")
 		},
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
 			rerun.apply(&o)
+			goOn.apply(&o)
 			o.Infer = infer
 			o.Command = asRun(o.Command)
 			tasks, err := e.Plan(cmd.Context(), o)

@@ -8,7 +8,7 @@ package runstate
 // what it read is unchanged, tasks of this run that it read from included, or that it reads only what it had not read.
 func (d *Decision) carry() (unproven []Unproven) {
 	d.Carried = map[string]Action{}
-	run := stateName(d.previous.App.Name, d.Run)
+	run := StateName(d.previous.App.Name, d.Run)
 	for _, t := range d.start.Tasks {
 		a, there := d.previous.Actions[t.Name]
 		completed := there && a.Completed()

@@ -108,14 +108,14 @@ func Decide(s *Snapshot, q Start) (*Decision, error) {
 	case x.Document.foreign():
 		return nil, &ForeignError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Unfinished: unfinished}
 	}
-	return d.recover(x)
+	return d.recover(s, x)
 }
 
 // begin decides what a new run carries: with Resume the tasks whose named batch is finished, by whatever run.
 func (d *Decision) begin(app string) (*Decision, error) {
 	d.Carried = map[string]Action{}
 	for _, t := range d.start.Tasks {
-		if d.start.Resume && t.resumes(stateName(app, d.Run)) {
+		if d.start.Resume && t.resumes(StateName(app, d.Run)) {
 			d.Carried[t.Name] = t.committed(d.Number)
 		} else {
 			d.Tasks = append(d.Tasks, t.Name)
@@ -125,22 +125,41 @@ func (d *Decision) begin(app string) (*Decision, error) {
 }
 
 // recover decides how an unfinished run goes on.
-func (d *Decision) recover(x *Found) (*Decision, error) {
+func (d *Decision) recover(s *Snapshot, x *Found) (*Decision, error) {
 	d.Recovery, d.Number = true, Number{x.Run, x.Attempt + 1}
 	d.previous = reconciled(x.Document, d.start.Tasks)
-	if diff := d.differences(); len(diff) > 0 {
+	diff := d.differences()
+	unproven := d.carry()
+	switch {
+	case len(diff)+len(unproven) == 0:
+		return d, nil
+	case len(d.previous.Unfinished()) == 0 && len(d.previous.Actions) > 0 && d.start.Recover != Ask:
+		return d.afterAll(s, x)
+	case len(diff) > 0:
 		return nil, &DifferError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Differences: diff}
 	}
-	unproven := d.carry()
-	if len(unproven) > 0 {
-		return nil, &UnprovenError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Tasks: unproven}
-	}
-	return d, nil
+	return nil, &UnprovenError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Tasks: unproven}
 }
 
-// stateName is how the ledger names a run of the run state, as sales.5.
-func stateName(app string, run int64) string {
+// afterAll decides on a new run after one that died when nothing of it was left to be done but to say so: there is
+// nothing to go on with, and whatever is another now is for a run of its own.
+func (d *Decision) afterAll(s *Snapshot, x *Found) (*Decision, error) {
+	ended := *x
+	ended.Document, ended.mended = d.previous, true
+	ended.Document.Final = true
+	next := &Decision{Number: Number{s.Highest + 1, 1}, start: d.start, previous: d.previous, Finish: &ended}
+	return next.begin(s.name)
+}
+
+// StateName is how the ledger names a run of the run state, as sales.5.
+func StateName(app string, run int64) string {
 	return strings.TrimSuffix(Number{run, 1}.file(app), ".1.json")
+}
+
+// RunOf is the number of a run that StateName has named; ok is false for a name of another pipeline, or of none.
+func RunOf(app, name string) (run int64, ok bool) {
+	got, n, ok := parseName(name + ".1.json")
+	return n.Run, ok && got == app
 }
 
 // resumes tells whether --resume carries a task because of its batch: a named one that is finished by whatever run, an
@@ -165,7 +184,7 @@ func (t Task) committed(n Number) Action {
 func reconciled(was *Document, tasks []Task) *Document {
 	d := *was
 	d.Actions = maps.Clone(was.Actions)
-	run := stateName(d.App.Name, d.Run)
+	run := StateName(d.App.Name, d.Run)
 	for _, t := range tasks {
 		a, there := d.Actions[t.Name]
 		if !there || a.Completed() || t.Commit == nil || t.Commit.State != run || d.Rerun && t.Commit.LedgerRun != d.LedgerRun {
