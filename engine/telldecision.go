@@ -108,7 +108,7 @@ func (r *run) continuedText() string {
 func keptText(a runstate.Action, run int64) string {
 	by := fmt.Sprintf("attempt %d", a.Execution.Attempt)
 	if a.Execution.Run != run {
-		by = fmt.Sprintf("run %d", a.Execution.Run)
+		by = fmt.Sprintf("run %d, attempt %d", a.Execution.Run, a.Execution.Attempt)
 	}
 	switch {
 	case a.Accepted != nil:

@@ -162,6 +162,9 @@ func (a *app) printStatus(s engine.Status) {
 	for _, m := range s.Missing {
 		a.printMissing(m)
 	}
+	for _, u := range s.Unfinished {
+		a.printUnfinished(u)
+	}
 	for _, r := range s.Runs {
 		a.printRun(r)
 	}
@@ -175,6 +178,24 @@ func (a *app) printStatus(s engine.Status) {
 		}
 		a.line("stray staging folder, named by no batch: %s: %s", d.Path, next)
 	}
+}
+
+// printUnfinished prints how far a run of the run state is that has not ended well.
+func (a *app) printUnfinished(u engine.UnfinishedStatus) {
+	if u.Bad != "" {
+		a.line("run %d, attempt %d: %s", u.Run, u.Attempt, u.Bad)
+		return
+	}
+	next := "unfinished: a start with the same variables goes on with it"
+	if u.Alive {
+		next = "going on"
+	}
+	of := ""
+	if u.Batch != "" {
+		of = " of " + u.Batch
+	}
+	a.line("run %d%s, attempt %d: %s; %d of %s done, left: %s (%s)", u.Run, of, u.Attempt, next, len(u.Done),
+		report.Count(int64(len(u.Done)+len(u.Left)), "task"), strings.Join(u.Left, ", "), u.Path)
 }
 
 func (a *app) printBatch(b engine.BatchStatus, recovery string) {

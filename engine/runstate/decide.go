@@ -77,6 +77,9 @@ func Decide(s *Snapshot, q Start) (*Decision, error) {
 	d := &Decision{Number: Number{s.Highest + 1, 1}, start: q}
 	switch {
 	case x == nil:
+		if s.marks != nil {
+			d.previous = s.marks.Document
+		}
 		return d.begin(s.name)
 	case x.Alive:
 		return nil, x.aliveError()
