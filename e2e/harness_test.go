@@ -299,6 +299,22 @@ func (p *project) files(folder string) []string {
 	return names
 }
 
+// contents are the files below a folder, each with what is in it.
+func (p *project) contents(folder string) (all []string) {
+	p.t.Helper()
+	for _, name := range p.files(folder) {
+		var text []byte
+		if !strings.HasSuffix(name, "/") {
+			var err error
+			if text, err = os.ReadFile(filepath.Join(p.path(folder), name)); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+		all = append(all, name+": "+string(text))
+	}
+	return all
+}
+
 // dataFiles lists the files under a folder that a reader takes for data.
 func (p *project) dataFiles(folder string) []string {
 	p.t.Helper()

@@ -123,6 +123,11 @@ func (r *run) facts(ctx context.Context, s *runstate.Snapshot, q *runstate.Start
 			finished[t.Name] = f
 			q.Tasks[i].Commit = &runstate.Commit{State: f.State, LedgerRun: f.Run, Action: r.actionOf(ctx, t, f, x)}
 		}
+		if unfinished && f != nil && f.State == runstate.StateName(r.config.Name, x.Run) {
+			if q.Tasks[i].Gone, err = r.ledger.Gone(ctx, ledgerBatch(t.Batch)); err != nil {
+				return nil, err
+			}
+		}
 		if task := q.Tasks[i]; unfinished && task.Appends && !task.Incremental && r.completed[t.Name] == nil && q.Recover == runstate.Proof && !q.Resume && !q.Rerun && !q.NewRun {
 			q.Tasks[i].Changed = r.changedSince(ctx, t, f, runstate.StateName(r.config.Name, x.Run))
 		}

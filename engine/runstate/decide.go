@@ -44,6 +44,7 @@ type Task struct {
 	Incremental bool     // it reads what it had not read yet, so that nothing is lost
 	Named       bool     // its batch is named by variables: a finished one is refused
 	Changed     string   // what it read and is another now, or cannot be known; empty: it is certainly unchanged
+	Gone        string   // what it wrote that is not there any more; empty: all of it is there, as far as is known
 	Commit      *Commit  // the last commit of its batch in the ledger; nil: none
 }
 
@@ -222,8 +223,9 @@ func (d *Decision) differences() (all []Difference) {
 	if was.Profile != now.Profile {
 		all = append(all, Difference{"profile", was.Profile, now.Profile})
 	}
-	if a, b := selection(was.Tasks), selection(now.Selected); a != b {
-		all = append(all, Difference{"selected tasks", a, b})
+	wasSelected, isSelected := selection(was.Tasks), selection(now.Selected)
+	if wasSelected != isSelected {
+		all = append(all, Difference{"selected tasks", wasSelected, isSelected})
 	}
 	known := map[string]bool{}
 	for _, t := range d.start.Tasks {
@@ -238,7 +240,7 @@ func (d *Decision) differences() (all []Difference) {
 		}
 	}
 	for _, name := range sortedKeys(d.previous.Actions) {
-		if a := d.previous.Actions[name]; !known[name] && a.Completed() && !d.start.Rerun {
+		if a := d.previous.Actions[name]; !known[name] && a.Completed() && !d.start.Rerun && wasSelected == isSelected {
 			all = append(all, Difference{"task " + name, fmt.Sprintf("finished by attempt %d", a.Execution.Attempt), ""})
 		}
 	}
