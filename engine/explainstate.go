@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,10 @@ func (r *run) explainState(err error, _ string) *problem.Problem {
 		return &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + newer.Error(), Data: "nothing is guessed and nothing was written",
 			Hint: "use the program that wrote it, or a newer one"}
 	case errors.As(err, &unreadable):
-		return r.explainUnreadableState(unreadable, at.latest)
+		if inside(r.config.State.Path, unreadable.Path) {
+			return r.explainUnreadableState(unreadable, at.latest)
+		}
+		return nil // it is the record of a run: see explainLedger
 	case errors.As(err, &foreign):
 		return &problem.Problem{Code: problem.RunUnfinished, Message: "refused: " + foreign.Error() + ": its actions are not tasks of this pipeline", Data: untouched,
 			Hint: "finish it with the program that began it; or give it up: " + r.acceptCommand(foreign.Run) + " ; or leave it as it is and begin a new run: " + r.commandWith("--new-run")}
@@ -61,6 +65,12 @@ func (r *run) explainUnreadableState(e *runstate.UnreadableError, x *runstate.Fo
 		p.Hint = "make it a folder that can be read, or name another one as state: {path: …}"
 	}
 	return p
+}
+
+// inside tells whether a path lies in a folder.
+func inside(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // explainAlive is for a run of the same variables that lives. Its batches may be others than those of this start.
