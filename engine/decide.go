@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
@@ -167,12 +168,18 @@ func (r *run) changedSince(ctx context.Context, t plan.Task, f *ledger.Finished,
 		if in.From != nil {
 			continue
 		}
-		files, err := r.Compute.Files(ctx, r.asked(in, nil))
+		var files []compute.File
+		asked, err := r.settled(ctx, r.asked(in, nil))
+		if err == nil {
+			files, err = r.Compute.Files(ctx, asked)
+		}
 		if err != nil {
 			return fmt.Sprintf("input %s cannot be compared with what it was: %v", in.Name, err)
 		}
 		now, then := fingerprint(files), was[in.Name]
 		switch {
+		case asked.Version != nil && then.Version != nil && *asked.Version != *then.Version:
+			return fmt.Sprintf("input %s was version %d of its table and is version %d now", in.Name, *then.Version, *asked.Version)
 		case now.Files != then.Files || now.Bytes != then.Bytes:
 			return fmt.Sprintf("input %s was %s and is %s now", in.Name, sized(then), sized(now))
 		case !now.sameFiles(then):
