@@ -43,7 +43,7 @@ func (e *stateError) Unwrap() error { return e.err }
 // changes nothing. If the run is one that lives, and is to be waited for, nothing is decided.
 func (r *run) decide(ctx context.Context) problem.List {
 	if r.options.LeaseOff {
-		return nil
+		return r.withoutState()
 	}
 	q := r.wanted()
 	s, err := r.stateFolder().Look(ctx, r.config.Name, q.Params, r.config.State.Strict)
@@ -68,6 +68,17 @@ func (r *run) decide(ctx context.Context) problem.List {
 	r.addCompleted(ctx, d)
 	r.standing.decision = d
 	return r.keep(finished)
+}
+
+// withoutState refuses what cannot be asked for where no run state is kept.
+func (r *run) withoutState() problem.List {
+	for flag, given := range map[string]bool{"--resume": r.options.Resume, "--new-run": r.options.NewRun} {
+		if given {
+			return problem.List{{Code: problem.Usage, Message: "UBUNYE_RUN_LEASE=off: without a ledger nobody knows what earlier runs did, so " + flag + " has no meaning",
+				Data: untouched, Hint: "unset it, or leave out " + flag}}
+		}
+	}
+	return nil
 }
 
 // wanted is what this start was asked for, with what is known of its tasks without the ledger.
