@@ -273,11 +273,11 @@ func (r *run) lostSource(t plan.Task) *problem.Problem {
 func nothingOf(a runstate.Action) string {
 	switch {
 	case a.State == runstate.Skipped:
-		return "found nothing new"
+		return foundNothing
 	case a.Accepted != nil:
-		return fmt.Sprintf("was given up by %s (%s)", a.Accepted.Who, a.Accepted.Reason)
+		return fmt.Sprintf(", whose output it depends on, was given up by %s (%s)", a.Accepted.Who, a.Accepted.Reason)
 	case a.State == runstate.Cancelled:
-		return "did not run"
+		return ", whose output it depends on, did not run"
 	}
 	return leftAsItWas
 }

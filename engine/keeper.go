@@ -107,6 +107,9 @@ func (k *keeper) ended(o *outcome) {
 		a.Inputs, a.Results = o.commit.Inputs, k.resultsOf(o)
 	}
 	a.State = runstate.Succeeded
+	if o.skipped {
+		a.State = runstate.Skipped
+	}
 	if o.failed {
 		a.State = runstate.Failed
 	}

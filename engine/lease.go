@@ -53,7 +53,7 @@ func (r *run) lease(ctx context.Context) error {
 	if r.allDone() {
 		return nil
 	}
-	r.tellDecision()
+	r.tellDecision(ctx)
 	r.tellTakeovers()
 	r.collectSpill()
 	return nil

@@ -31,6 +31,7 @@ type outcome struct {
 	cause    string           // of a task that was cancelled: the task that failed, or that wrote nothing to read
 	failed   bool             // it failed, or was cancelled because another one did
 
+	skipped   bool // it found nothing new to read
 	cancelled bool
 	why       string                 // it committed nothing, as told of a task that would read it
 	message   string                 // what the run state says of it, if there is no problem
@@ -38,7 +39,10 @@ type outcome struct {
 }
 
 // leftAsItWas is why a task that went well wrote nothing.
-const leftAsItWas = "left the output that it depends on as it was"
+const leftAsItWas = " left the output that it depends on as it was"
+
+// foundNothing is why a task wrote nothing that had nothing new to read.
+const foundNothing = ", whose output it depends on, found nothing new"
 
 // tasks runs every task. Once the run was told to stop, those that have not begun only give their batches back.
 func (r *run) tasks() problem.List {
@@ -150,7 +154,7 @@ func first(text, otherwise string) string {
 func (s *schedule) cancel(ctx context.Context, t plan.Task, lease *ledger.Lease, o *outcome) {
 	o.message = fmt.Sprintf("cancelled: task %s, whose output it depends on, failed", o.cause)
 	if !o.failed {
-		o.message = fmt.Sprintf("cancelled: task %s %s, so this run wrote nothing to read", o.cause, o.why)
+		o.message = fmt.Sprintf("cancelled: task %s%s, so this run wrote nothing to read", o.cause, o.why)
 	}
 	s.emit(report.Event{Kind: report.TaskCancelled, Task: t.Name, Batch: batchText(t.Batch), Cause: o.cause, Message: o.message})
 	s.giveBack(ctx, t, lease)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/runstate"
 )
@@ -29,7 +31,7 @@ func (r *run) conclude(ctx context.Context) (again bool) {
 	} else if d.Finish != nil {
 		err = r.stateFolder().FinishMove(d.Finish)
 	}
-	r.tellDecision()
+	r.tellDecision(ctx)
 	if err != nil {
 		r.warn(fmt.Sprintf("that all is done could not be written to the run state: %v; the data is not touched by that, and the next start tries again", err))
 	}
@@ -40,7 +42,7 @@ func (r *run) conclude(ctx context.Context) (again bool) {
 }
 
 // tellDecision tells what a start goes on with, and what it leaves.
-func (r *run) tellDecision() {
+func (r *run) tellDecision(ctx context.Context) {
 	if r.standing == nil {
 		return
 	}
@@ -57,7 +59,7 @@ func (r *run) tellDecision() {
 	if x := s.Latest; x != nil && x.Both {
 		r.warn(fmt.Sprintf("run %d, attempt %d, has a state file in current/ and in succeeded/ of %s: the one in succeeded/ counts", x.Run, x.Attempt, r.config.State.Path))
 	}
-	if text := othersText(s.Unfinished); text != "" && r.options.Beside == 0 { // the dates of a backfill are told of by that
+	if text := othersText(r.endOthers(ctx, s.Unfinished)); text != "" && r.options.Beside == 0 { // the dates of a backfill are told of by that
 		r.warn(text)
 	}
 }
@@ -132,6 +134,38 @@ func (r *run) carried() (all []report.Carried) {
 		}
 	}
 	return all
+}
+
+// endOthers has the state of other runs say that they have ended, which died before they could, and gives the rest. What it
+// cannot read or write is left to a start with the variables of that run.
+func (r *run) endOthers(ctx context.Context, all []*runstate.Found) (rest []*runstate.Found) {
+	for _, x := range all {
+		if ends := r.endOf(ctx, x); ends == nil || r.stateFolder().FinishMove(ends) != nil {
+			rest = append(rest, x)
+		}
+	}
+	return rest
+}
+
+// endOf is a run as one that has ended, if the ledger has commits of it for all its tasks; nil: it has not.
+func (r *run) endOf(ctx context.Context, x *runstate.Found) *runstate.Found {
+	if x.Alive || x.Document == nil {
+		return nil
+	}
+	var tasks []runstate.Task
+	for _, name := range x.Document.Unfinished() {
+		t := plan.Task{Task: config.Task{Name: name}, Batch: plan.BatchOf(r.config.Name, name, x.Document.App.Variables, x.Document.App.Profile)}
+		view, err := r.ledger.Look(ctx, ledgerBatch(t.Batch))
+		if err != nil || view.Finished == nil {
+			return nil
+		}
+		for output := range view.Finished.Outputs {
+			t.Targets = append(t.Targets, plan.Target{Output: config.Output{Name: output}})
+		}
+		f := view.Finished
+		tasks = append(tasks, runstate.Task{Name: name, Commit: &runstate.Commit{State: f.State, LedgerRun: f.Run, Action: r.actionOf(ctx, t, f, x)}})
+	}
+	return x.Ends(tasks)
 }
 
 // othersText names the unfinished runs of other variables, in one line. Those that are alive are not unfinished for want

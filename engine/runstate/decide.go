@@ -148,11 +148,23 @@ func (d *Decision) recover(s *Snapshot, x *Found) (*Decision, error) {
 // afterAll decides on a new run after one that died when nothing of it was left to be done but to say so: there is
 // nothing to go on with, and whatever is another now is for a run of its own.
 func (d *Decision) afterAll(s *Snapshot, x *Found) (*Decision, error) {
-	ended := *x
-	ended.Document, ended.mended = d.previous, true
-	ended.Document.Final = true
-	next := &Decision{Number: Number{s.Highest + 1, 1}, start: d.start, previous: d.previous, Finish: &ended}
+	next := &Decision{Number: Number{s.Highest + 1, 1}, start: d.start, previous: d.previous, Finish: x.Ends(d.start.Tasks)}
 	return next.begin(s.name)
+}
+
+// Ends gives a run that died when nothing of it was left to be done, by what the ledger says of its tasks, as one that has
+// ended: FinishMove writes that down. nil: it lives, or something is left, or it has ended.
+func (x *Found) Ends(tasks []Task) *Found {
+	if x.Alive || x.Succeeded || x.Document == nil || x.Ended() || x.Document.foreign() || len(x.Document.Actions) == 0 {
+		return nil
+	}
+	ended := *x
+	ended.Document, ended.mended = reconciled(x.Document, tasks), true
+	if len(ended.Document.Unfinished()) > 0 {
+		return nil
+	}
+	ended.Document.Final = true
+	return &ended
 }
 
 // StateName is how the ledger names a run of the run state, as sales.5.
