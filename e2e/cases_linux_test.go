@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -184,17 +183,4 @@ func TestC107_ALedgerThatBecomesReadOnly(t *testing.T) {
 	remount(0)
 	p.runDay("2026-01-01").must(t, 0)
 	same(t, "rows at the end", p.rows("lake/orders"), p.salesRows("2026-01-01", "2026-01-02"))
-}
-
-// contents are the files below a folder, each with what is in it.
-func (p *project) contents(folder string) (all []string) {
-	p.t.Helper()
-	for _, name := range p.files(folder) {
-		text := ""
-		if !strings.HasSuffix(name, "/") {
-			text = string(must(os.ReadFile(filepath.Join(p.path(folder), name))))
-		}
-		all = append(all, name+": "+text)
-	}
-	return all
 }

@@ -135,7 +135,12 @@ func TestC027_TheLeaseIsTakenFromUnderItsHolder(t *testing.T) {
 		{"its document is deleted", remove(".ubunye/batches/sales/clean_orders/*/*.json"), false},
 		{"the folder of its document is deleted", remove(".ubunye/batches/sales/clean_orders/*"), false},
 		{"all documents are deleted", remove(".ubunye/batches"), false},
-		{"all documents are deleted, and it is run by another", func(p *project) { remove(".ubunye/batches")(p); p.runDay("2026-01-01").must(t, 0) }, false},
+		{"all documents are deleted, and it is run by another", func(p *project) {
+			remove(".ubunye/batches")(p)
+			p.runDay("2026-01-01").must(t, 1).says(t, "is going on") // as the run state says
+			remove(".ubunye/state")(p)
+			p.runDay("2026-01-01").must(t, 0)
+		}, false},
 		{"its heartbeat is deleted", remove(".ubunye/runs/*.beat"), true},
 	} {
 		for moment, at := range map[string]string{"while it stages": ".parquet.staged", "at its commit": "/00000003.json"} {

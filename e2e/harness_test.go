@@ -61,7 +61,24 @@ var cacheHome = blackbox.Home()
 
 func newProject(t *testing.T, pipeline string) *project {
 	t.Helper()
-	p := &project{t: t, dir: t.TempDir(), home: cacheHome}
+	return newProjectIn(t, t.TempDir(), pipeline)
+}
+
+// memory is a folder in memory if there is one: what is killed hundreds of times need not be synced to a disk.
+func memory(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "ubunye-e2e-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// newProjectIn is newProject in a folder that is there.
+func newProjectIn(t *testing.T, dir, pipeline string) *project {
+	t.Helper()
+	p := &project{t: t, dir: dir, home: cacheHome}
 	p.write("pipeline.yaml", pipeline)
 	t.Cleanup(p.checkLedger)
 	return p
@@ -297,6 +314,22 @@ func (p *project) files(folder string) []string {
 	}
 	sort.Strings(names)
 	return names
+}
+
+// contents are the files below a folder, each with what is in it.
+func (p *project) contents(folder string) (all []string) {
+	p.t.Helper()
+	for _, name := range p.files(folder) {
+		var text []byte
+		if !strings.HasSuffix(name, "/") {
+			var err error
+			if text, err = os.ReadFile(filepath.Join(p.path(folder), name)); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+		all = append(all, name+": "+string(text))
+	}
+	return all
 }
 
 // dataFiles lists the files under a folder that a reader takes for data.

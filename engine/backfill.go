@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
+	"github.com/ubunye-io/ubunye/engine/runstate"
 )
 
 // Backfill says which dates to run, and how.
@@ -81,7 +83,8 @@ type backfill struct {
 	*run // of the first date; of it only the pipeline's settings and the ledger are used
 	want Backfill
 	*dates
-	runs []datedRun
+	runs   []datedRun
+	states []*runstate.Found // the unfinished runs of the run state, newest first
 
 	mu          sync.Mutex // of what follows, and of the results in runs
 	problems    problem.List
@@ -128,15 +131,21 @@ func (e *Engine) planBackfill(ctx context.Context, o Options, b Backfill) (*back
 	return f, f.checkApart(ctx)
 }
 
-func (f *backfill) open(ctx context.Context) error {
-	if err := f.openLedger(ctx); err != nil || f.want.Start == nil {
+func (f *backfill) open(ctx context.Context) (err error) {
+	if err := f.openLedger(ctx); err != nil {
 		return err
+	}
+	if f.states, err = f.stateFolder().List(ctx, f.config.Name, true); err != nil {
+		return f.explain(&stateError{err: told(ctx, err)}, "")
+	}
+	if f.want.Start == nil {
+		return nil
 	}
 	return f.finishCommitted(ctx)
 }
 
 // planDate chooses the tasks of a date that are to run: those whose batch is not finished, and those that they read
-// from. A document that cannot be read, a commit that could not be landed, or a finished append that would have to be
+// from; of an unfinished run those that it was started with, since it goes on, and keeps what is finished. A document that cannot be read, a commit that could not be landed, or a finished append that would have to be
 // made again, is for the run of the date to refuse, which says why.
 func (f *backfill) planDate(ctx context.Context, r *run, value string) datedRun {
 	d := datedRun{options: r.options, result: report.Date{Date: value}}
@@ -154,6 +163,7 @@ func (f *backfill) planDate(ctx context.Context, r *run, value string) datedRun 
 			}
 		}
 	}
+	f.asStarted(r, missing)
 	for _, t := range r.plan.Tasks {
 		if !missing[t.Name] {
 			continue
@@ -169,6 +179,36 @@ func (f *backfill) planDate(ctx context.Context, r *run, value string) datedRun 
 		d.result.Outcome = report.OutcomeSkipped
 	}
 	return d
+}
+
+// asStarted adds to the tasks of a date that are missing those that its unfinished run was started with beside them, if they
+// were among those that the backfill is for. With --resume all are started: what is finished is kept.
+func (f *backfill) asStarted(r *run, missing map[string]bool) {
+	if len(missing) == 0 {
+		return
+	}
+	tasks, found := r.options.Resume, false
+	with := func(string) bool { return tasks }
+	for _, x := range f.states {
+		if d := x.Document; !found && d != nil && !x.Ended() && maps.Equal(d.App.Variables, r.batchVariables()) && d.App.Profile == r.config.Profile && !r.options.NewRun {
+			found = true
+			if len(d.App.Tasks) > 0 {
+				with = func(task string) bool { return slices.Contains(d.App.Tasks, task) }
+			} else if r.selected() == nil {
+				tasks = true
+			}
+		}
+	}
+	for task := range missing {
+		if found && !with(task) {
+			return // the run of the date is refused, and says why
+		}
+	}
+	for _, t := range r.plan.Tasks {
+		if with(t.Name) {
+			missing[t.Name] = true
+		}
+	}
 }
 
 // checkApart refuses runs at once that exclude each other: they would only refuse each other.

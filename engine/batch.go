@@ -140,7 +140,7 @@ func (b *batch) commit(ctx context.Context) error {
 	if f := b.lease.Finished(); f != nil && b.lease.Reruns() {
 		b.replaces = f.Outputs
 	}
-	c := ledger.Commit{Config: configHash(b.task.Config), Inputs: b.inputs, Outputs: b.staged, Checks: b.checked, Skipped: b.skipped}
+	c := ledger.Commit{State: b.stateName(), Config: configHash(b.task.Config), Inputs: b.inputs, Outputs: b.staged, Checks: b.checked, Skipped: b.skipped}
 	if err := b.sayReplaces(); err != nil {
 		return err
 	}

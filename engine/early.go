@@ -28,7 +28,7 @@ type openedCompute struct {
 
 // openEarly begins to open what the first task needs, and returns at once. What fails is told when the task starts.
 func (r *run) openEarly(ctx context.Context) *early {
-	first := slices.IndexFunc(r.plan.Tasks, func(t plan.Task) bool { return r.completed[t.Name] == nil })
+	first := slices.IndexFunc(r.plan.Tasks, func(t plan.Task) bool { return !r.done(t.Name) })
 	if first < 0 {
 		return nil
 	}

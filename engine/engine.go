@@ -47,6 +47,8 @@ type Options struct {
 	Infer       bool          // Plan reads inputs whose columns are not declared, however large they are
 	Rerun       bool          // replace finished batches
 	RerunAnyway bool          // also when files that they claim are gone
+	Resume      bool          // keep what is finished, by whatever run, and run the rest
+	NewRun      bool          // leave an unfinished run as it is, and begin one
 	LeaseOff    bool          // UBUNYE_RUN_LEASE=off: without a ledger
 	Wait        time.Duration // for what living runs hold; 0: refused at once
 	Beside      int           // how many runs share the memory that one may have; 0: it is this one's alone

@@ -43,11 +43,13 @@ func TestAnInputThatWasCommittedAgain(t *testing.T) {
 				edit(t, file, "outputs: {o: {format: parquet, path: lake/c}", "outputs: {o: {format: parquet, path: lake/c}, p: {from: o, format: parquet, path: lake/p}")
 			}
 			named := config.Options{Vars: map[string]string{"n": "1"}}
+			// whoever commits it has another run state: in the same one this run is going on
+			apart := config.Options{Vars: named.Vars, Settings: map[string]any{"state.path": t.TempDir()}}
 			other := &log{}
 			l := &log{}
 			l.on = func(e report.Event) {
 				if e.Kind == at.Kind && e.Task == at.Task && e.Step == at.Step {
-					if err := start(context.Background(), file, other, Options{Tasks: []string{"a"}, Rerun: true, Options: named}); err != nil {
+					if err := start(context.Background(), file, other, Options{Tasks: []string{"a"}, Rerun: true, Options: apart}); err != nil {
 						t.Error(err)
 					}
 				}

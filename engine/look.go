@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,16 +41,18 @@ func (e *Engine) loadUnset(ctx context.Context, o Options) (*run, []config.Varia
 
 // PlannedTask is what a run would do with one task now.
 type PlannedTask struct {
-	Task    string          `json:"task"`             // name of the task
-	Batch   string          `json:"batch"`            // the variables of its batch, as dt=2026-01-01; empty: it has none
-	Key     string          `json:"key"`              // key of the batch
-	Named   bool            `json:"named"`            // it is refused when it is finished and the task appends
-	Verdict Verdict         `json:"verdict"`          // what would happen
-	Code    problem.Code    `json:"code,omitempty"`   // of a refusal: the reason that a run would give
-	Reason  string          `json:"reason"`           // why, on one line
-	After   []string        `json:"after,omitempty"`  // tasks that are done before it begins
-	Inputs  []PlannedInput  `json:"inputs,omitempty"` // those whose columns are not declared, and incremental ones, in the order of the file
-	Outputs []PlannedOutput `json:"outputs"`          // in the order of the file
+	Task    string          `json:"task"`              // name of the task
+	Batch   string          `json:"batch"`             // the variables of its batch, as dt=2026-01-01; empty: it has none
+	Key     string          `json:"key"`               // key of the batch
+	Named   bool            `json:"named"`             // it is refused when it is finished and the task appends
+	Verdict Verdict         `json:"verdict"`           // what would happen
+	Code    problem.Code    `json:"code,omitempty"`    // of a refusal: the reason that a run would give
+	Reason  string          `json:"reason"`            // why, on one line
+	Run     int64           `json:"run_id,omitempty"`  // number of the run that it would be part of; of keep: of the run that did it; absent: none, or it is not known
+	Attempt int64           `json:"attempt,omitempty"` // number of the attempt of that run
+	After   []string        `json:"after,omitempty"`   // tasks that are done before it begins
+	Inputs  []PlannedInput  `json:"inputs,omitempty"`  // those whose columns are not declared, and incremental ones, in the order of the file
+	Outputs []PlannedOutput `json:"outputs"`           // in the order of the file
 }
 
 // PlannedInput is one input of a PlannedTask that has no columns in the pipeline, so that they are those of its files, or of which it
@@ -99,6 +102,7 @@ const (
 
 	WouldSkip     Verdict = "skip"     // Its incremental inputs have nothing new.
 	WouldComplete Verdict = "complete" // It would count as done: a dead run had committed it.
+	WouldKeep     Verdict = "keep"     // It would not be run again: an earlier attempt of the run did it, or a person gave it up.
 )
 
 // Plan tells what Run would do now with the same options. It changes nothing.
@@ -115,6 +119,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 	if problems := r.complete(ctx, false); problems != nil {
 		return nil, problems
 	}
+	refusal := r.decide(ctx)
 	for _, t := range r.plan.Tasks {
 		view, err := r.ledger.Look(ctx, ledgerBatch(t.Batch))
 		if err != nil {
@@ -134,7 +139,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			}
 			task.Outputs = append(task.Outputs, out)
 		}
-		r.judge(ctx, &task, t.Targets, r.request(t), view)
+		r.judge(ctx, &task, t.Targets, r.request(t), view, refusal)
 		if err := r.foreseeInputs(ctx, &task, t, view); err != nil {
 			return nil, r.explain(told(ctx, err), t.Name)
 		}
@@ -189,8 +194,8 @@ func (r *run) foresee(out *PlannedOutput, t plan.Target, b plan.Batch) error {
 	return nil
 }
 
-// judge tells what would happen to a task.
-func (r *run) judge(ctx context.Context, task *PlannedTask, targets []plan.Target, request ledger.Request, view ledger.View) {
+// judge tells what would happen to a task. refused is why the run state refuses the start; nil: it does not.
+func (r *run) judge(ctx context.Context, task *PlannedTask, targets []plan.Target, request ledger.Request, view ledger.View, refused problem.List) {
 	if r.options.LeaseOff {
 		task.Verdict, task.Reason = WouldRun, "the ledger is switched off: nothing is refused"
 		return
@@ -200,6 +205,15 @@ func (r *run) judge(ctx context.Context, task *PlannedTask, targets []plan.Targe
 		return
 	}
 	err := orLeft(r.ledger.Refusal(ctx, request), request.Batch, view.Stuck)
+	held := errors.As(err, new(*ledger.HeldError))
+	if refused != nil && !held {
+		task.Verdict, task.Code, task.Reason = WouldRefuse, refused[0].Code, refused[0].Error()
+		return
+	}
+	if r.done(task.Task) && !held {
+		r.foreseeKept(task)
+		return
+	}
 	dead := ""
 	if h := view.Held; err == nil && h != nil {
 		dead, err = r.foreseeHolder(h)
@@ -219,6 +233,19 @@ func (r *run) judge(ctx context.Context, task *PlannedTask, targets []plan.Targe
 	}
 	verdict, reason := r.verdict(request, view, task.Outputs)
 	task.Verdict, task.Reason = verdict, dead+reason
+	if d := r.standing.decision; d != nil {
+		task.Run, task.Attempt = d.Run, d.Attempt
+		if d.Recovery {
+			task.Reason += fmt.Sprintf("; in attempt %d of run %d", d.Attempt, d.Run)
+		}
+	}
+}
+
+// foreseeKept tells of a task that would not be run again.
+func (r *run) foreseeKept(task *PlannedTask) {
+	a := r.standing.kept[task.Task].action
+	task.Verdict, task.Reason = WouldKeep, "it "+keptText(a, 0)
+	task.Run, task.Attempt = a.Execution.Run, a.Execution.Attempt
 }
 
 // foreseeHolder tells what a start would do about the holder of a batch, which is not certainly alive.

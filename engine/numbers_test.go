@@ -22,8 +22,6 @@ var untested = map[string]string{}
 
 // partly are rules of which a part needs what there is not yet.
 var partly = map[string]string{
-	"R22": "run state: its file names the taker too",
-	"R46": "run state: --resume carries what was done; a reader of a failed task is tested",
 	"R49": "tables and databases: what is kept of the first output (R72b)",
 }
 
@@ -33,8 +31,8 @@ var later = numbers("R%02d", 70, 80)
 // cases are faults that people met with programs of this kind, by their number, of which a test must show what is right.
 var cases = []string{
 	// reruns, crashes, locks and disks
-	"C001", "C002", "C016", "C022", "C023", "C024", "C025", "C027", "C029", "C031", "C032", "C033", "C034", "C035", "C037", "C050",
-	"C059", "C062", "C064", "C066", "C106", "C107",
+	"C001", "C002", "C009", "C012", "C014", "C015", "C016", "C022", "C023", "C024", "C025", "C027", "C029", "C031", "C032", "C033", "C034", "C035", "C037", "C050",
+	"C059", "C062", "C064", "C066", "C106", "C107", "C109",
 	// files as people have them, and tables
 	"C011", "C039", "C051", "C055", "C067", "C069", "C070", "C072", "C081", "C082", "C083", "C096", "C097",
 	"C040", "C045", "C047", "C049", "C061", "C063", "C076", "C077", "C078", "C088", "C089", "C099", "C100", "C101", "C102", "C103", "C105", "C114",

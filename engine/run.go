@@ -34,6 +34,8 @@ type run struct {
 	scratch  string   // name of what the run keeps outside its ledger; "": there was no ledger yet
 
 	completed map[string]*ledger.Finished // by task: committed by a run that died before it could say so
+	standing  *standing                   // what the run state has to say; nil: none is kept
+	keeper    *keeper                     // writes the run state; nil: none is kept
 }
 
 // Run does one start of the program: it holds the batches of all its tasks, or none, and then runs the
@@ -48,18 +50,22 @@ func (e *Engine) Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer func() { r.early.close() }()
-	if err := r.lease(ctx); err != nil {
-		return err
-	}
-	if len(r.completed) == len(r.plan.Tasks) {
-		r.tellCompleted()
-		r.haveTold(ctx)
-		return nil
+	for again := true; again; {
+		if err := r.lease(ctx); err != nil {
+			return err
+		}
+		if !r.allDone() {
+			break
+		}
+		if again = r.conclude(ctx); !again {
+			return nil
+		}
 	}
 	r.emit(report.Event{Kind: report.RunStarted, Pipeline: r.config.Name})
 	r.sayWarnings()
 	r.tellCompleted()
 	problems := r.tasks()
+	r.keeper.finish()
 	if len(problems) == 0 {
 		r.haveTold(ctx)
 	}
@@ -99,83 +105,6 @@ func ended(problems problem.List) ledger.Status {
 		}
 	}
 	return ledger.Failed
-}
-
-// lease does step 4: every batch of the run, or a refusal. What a dead run had committed is finished
-// first, also by a start that is then refused. A refusal that can be seen by reading writes nothing.
-func (r *run) lease(ctx context.Context) error {
-	if err := r.finishCommitted(ctx); err != nil {
-		return err
-	}
-	if problems := r.complete(ctx, true); problems != nil {
-		return problems
-	}
-	if len(r.completed) == len(r.plan.Tasks) {
-		return nil
-	}
-	requests := r.requests()
-	for _, q := range requests {
-		if err := orLeft(r.ledger.Refusal(ctx, q), q.Batch, r.stuck[q.Batch.Name()]); err != nil && !r.waitsFor(err) {
-			return r.explain(told(ctx, err), q.Batch.Task)
-		}
-	}
-	for _, t := range r.plan.Tasks {
-		for _, o := range t.Targets {
-			if err := r.ledger.CheckTarget(o.Name, o.Path); err != nil {
-				return r.explain(told(ctx, &outputError{target: o, err: err}), t.Name)
-			}
-		}
-	}
-	if err := r.ledger.TargetRefusal(ctx, r.targets()); err != nil && !r.waitsFor(err) {
-		return r.explain(told(ctx, err), "")
-	}
-	info := r.info()
-	info.ID = r.ledger.NewRunID()
-	r.scratch = r.ledger.ScratchName(info.ID)
-	r.early = r.openEarly(ctx)
-	record, err := r.ledger.Begin(ctx, info)
-	if err != nil {
-		return r.explain(told(ctx, err), "")
-	}
-	r.record = record
-	leases, err := record.Acquire(ctx, requests)
-	for _, t := range r.plan.Tasks {
-		var lease *ledger.Lease // of a task that is done there is none
-		if r.completed[t.Name] == nil && err == nil {
-			lease, leases = leases[0], leases[1:]
-		}
-		r.leases = append(r.leases, lease)
-	}
-	r.tellTakeovers()
-	if err != nil {
-		r.end(ctx, ledger.Refused)
-		return r.beforeItBegan(r.explain(told(ctx, err), ""))
-	}
-	r.collectSpill()
-	return nil
-}
-
-// orLeft is the refusal of a finished batch; but where what it committed has not all landed, that is what is told.
-func orLeft(refusal error, b ledger.Batch, left []ledger.Left) error {
-	if len(left) > 0 && errors.As(refusal, new(*ledger.FinishedError)) {
-		return &ledger.LeftError{Batch: b, Left: left}
-	}
-	return refusal
-}
-
-// beforeItBegan says of a start that was told to stop while it waited that nothing had happened yet.
-func (r *run) beforeItBegan(list problem.List) problem.List {
-	for _, p := range list {
-		if p.Code == problem.Interrupted || p.Code == problem.Terminated {
-			p.Data, p.Hint = untouched, "run it again"
-		}
-	}
-	return list
-}
-
-// waitsFor tells whether a refusal is one that the run was told to wait out.
-func (r *run) waitsFor(err error) bool {
-	return r.options.Wait > 0 && (errors.As(err, new(*ledger.HeldError)) || errors.As(err, new(*ledger.TargetHeldError)))
 }
 
 // told gives the wish to stop as the error, if it was that. A lease that was lost and a save of which
@@ -252,7 +181,7 @@ func (r *run) ours(b ledger.Batch) bool {
 
 // info is what the run says of itself before it begins.
 func (r *run) info() ledger.RunInfo {
-	info := ledger.RunInfo{Pipeline: r.config.Name, Targets: r.targets(), Wait: r.options.Wait, Waiting: r.waiting}
+	info := ledger.RunInfo{Pipeline: r.config.Name, State: r.stateName(), Targets: r.targets(), Wait: r.options.Wait, Waiting: r.waiting}
 	for _, t := range r.plan.Tasks {
 		info.Batches = append(info.Batches, ledgerBatch(t.Batch))
 	}
@@ -289,7 +218,7 @@ const (
 // requests are what the run asks of the ledger: the batch of each task that is not done.
 func (r *run) requests() (requests []ledger.Request) {
 	for _, t := range r.plan.Tasks {
-		if r.completed[t.Name] == nil {
+		if !r.done(t.Name) {
 			requests = append(requests, r.request(t))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
+	"github.com/ubunye-io/ubunye/engine/runstate"
 )
 
 // schedule runs the tasks of a run: each when those before it are done, so many at once as the pipeline says. It is used by
@@ -28,23 +29,37 @@ type outcome struct {
 	task     string
 	problems problem.List
 	commit   *ledger.Finished // what it wrote; nil: nothing
-	cause    string           // of a task that was cancelled: the task that failed, found nothing new, or left its output as it was
-	skipped  bool             // it found nothing new to read
+	cause    string           // of a task that was cancelled: the task that failed, or that wrote nothing to read
 	failed   bool             // it failed, or was cancelled because another one did
+
+	skipped   bool // it found nothing new to read
+	cancelled bool
+	why       string                 // it committed nothing, as told of a task that would read it
+	message   string                 // what the run state says of it, if there is no problem
+	objects   []runstate.ObjectState // how far its incremental inputs were read
 }
+
+// leftAsItWas is why a task that went well wrote nothing.
+const leftAsItWas = " left the output that it depends on as it was"
+
+// foundNothing is why a task wrote nothing that had nothing new to read.
+const foundNothing = ", whose output it depends on, found nothing new"
 
 // tasks runs every task. Once the run was told to stop, those that have not begun only give their batches back.
 func (r *run) tasks() problem.List {
 	ctx := r.record.Context()
 	s := &schedule{run: r, ended: map[string]*outcome{}, started: map[string]bool{}, done: make(chan *outcome)}
-	for task, commit := range r.completed {
-		s.ended[task], s.started[task] = &outcome{task: task, commit: commit}, true
+	for _, t := range r.plan.Tasks {
+		if o := r.doneBefore(t.Name); o != nil {
+			s.ended[t.Name], s.started[t.Name] = o, true
+		}
 	}
 	for {
 		s.start(ctx)
 		if s.running == 0 {
 			break
 		}
+		s.keeper.save() // what has ended and what has begun at once; the last change is saved with the end of the run
 		o := <-s.done
 		s.running--
 		s.settle(o)
@@ -53,6 +68,18 @@ func (r *run) tasks() problem.List {
 		s.problems = r.explain(context.Cause(ctx), "")
 	}
 	return s.problems
+}
+
+// doneBefore is how a task ended that is not run; nil: it is.
+func (r *run) doneBefore(task string) *outcome {
+	if commit := r.completed[task]; commit != nil {
+		return &outcome{task: task, commit: commit}
+	}
+	if !r.done(task) {
+		return nil
+	}
+	k := r.standing.kept[task]
+	return &outcome{task: task, commit: k.commit, why: k.why}
 }
 
 // start starts what can be, in the order of the plan, and ends what cannot be any more.
@@ -69,6 +96,7 @@ func (s *schedule) start(ctx context.Context) {
 			s.cancel(ctx, t, s.leases[i], cancelled)
 		case s.running < s.config.Parallel:
 			s.running++
+			s.keeper.begins(t)
 			go func() { s.done <- s.task(ctx, t, s.leases[i], s.commitsOf(t)) }()
 		default:
 			continue
@@ -79,6 +107,7 @@ func (s *schedule) start(ctx context.Context) {
 
 func (s *schedule) settle(o *outcome) {
 	s.ended[o.task] = o
+	s.keeper.ended(o)
 	s.problems = append(s.problems, o.problems...)
 }
 
@@ -97,7 +126,7 @@ func (s *schedule) ready(t plan.Task) bool {
 func (s *schedule) cancelled(t plan.Task) *outcome {
 	for _, a := range t.After {
 		if o := s.ended[a.Task]; a.Needs && o.failed {
-			return &outcome{task: t.Name, failed: true, cause: first(o.cause, o.task)}
+			return &outcome{task: t.Name, cancelled: true, failed: true, cause: first(o.cause, o.task)}
 		}
 	}
 	for _, in := range t.Inputs {
@@ -106,33 +135,29 @@ func (s *schedule) cancelled(t plan.Task) *outcome {
 		}
 		o := s.ended[in.From.Task]
 		if o.commit == nil {
-			return &outcome{task: t.Name, cause: first(o.cause, o.task)}
+			return &outcome{task: t.Name, cancelled: true, cause: first(o.cause, o.task), why: first(o.why, leftAsItWas)}
 		}
 		if _, wrote := o.commit.Outputs[in.From.Output]; !wrote {
-			return &outcome{task: t.Name, cause: o.task}
+			return &outcome{task: t.Name, cancelled: true, cause: o.task, why: leftAsItWas}
 		}
 	}
 	return nil
 }
 
-func first(cause, task string) string {
-	if cause != "" {
-		return cause
+func first(text, otherwise string) string {
+	if text != "" {
+		return text
 	}
-	return task
+	return otherwise
 }
 
 // cancel gives a batch back that will not be written by this run.
 func (s *schedule) cancel(ctx context.Context, t plan.Task, lease *ledger.Lease, o *outcome) {
-	message := fmt.Sprintf("cancelled: task %s, whose output it depends on, failed", o.cause)
-	switch {
-	case o.failed:
-	case s.ended[o.cause].skipped:
-		message = fmt.Sprintf("cancelled: task %s, whose output it depends on, found nothing new, so this run wrote nothing to read", o.cause)
-	default:
-		message = fmt.Sprintf("cancelled: task %s left the output that it depends on as it was, so this run wrote nothing to read", o.cause)
+	o.message = fmt.Sprintf("cancelled: task %s, whose output it depends on, failed", o.cause)
+	if !o.failed {
+		o.message = fmt.Sprintf("cancelled: task %s%s, so this run wrote nothing to read", o.cause, o.why)
 	}
-	s.emit(report.Event{Kind: report.TaskCancelled, Task: t.Name, Batch: batchText(t.Batch), Cause: o.cause, Message: message})
+	s.emit(report.Event{Kind: report.TaskCancelled, Task: t.Name, Batch: batchText(t.Batch), Cause: o.cause, Message: o.message})
 	s.giveBack(ctx, t, lease)
 	s.settle(o)
 }
@@ -141,7 +166,8 @@ func (s *schedule) cancel(ctx context.Context, t plan.Task, lease *ledger.Lease,
 func (s *schedule) stopped(ctx context.Context, t plan.Task, lease *ledger.Lease) {
 	s.cut = true
 	s.giveBack(ctx, t, lease)
-	s.settle(&outcome{task: t.Name, failed: true})
+	s.keeper.neverBegan(t.Name)
+	s.ended[t.Name] = &outcome{task: t.Name, failed: true}
 }
 
 func (s *schedule) giveBack(ctx context.Context, t plan.Task, lease *ledger.Lease) {
@@ -172,12 +198,12 @@ func (r *run) task(ctx context.Context, t plan.Task, lease *ledger.Lease, source
 	took := r.Now().Sub(started).Seconds()
 	if err == nil {
 		r.emit(report.Event{Kind: report.TaskFinished, Task: t.Name, Batch: batchText(t.Batch), Duration: took})
-		return &outcome{task: t.Name, commit: b.commits()}
+		return &outcome{task: t.Name, commit: b.commits(), objects: b.objects()}
 	}
 	var none *nothingNew
 	if errors.As(err, &none) {
 		r.emit(report.Event{Kind: report.TaskSkipped, Task: t.Name, Batch: batchText(t.Batch), Duration: took, Message: none.Error()})
-		return &outcome{task: t.Name, skipped: true}
+		return &outcome{task: t.Name, skipped: true, why: foundNothing, message: none.Error(), objects: b.objects()}
 	}
 	problems := r.explain(err, t.Name)
 	for _, p := range problems {
@@ -185,5 +211,5 @@ func (r *run) task(ctx context.Context, t plan.Task, lease *ledger.Lease, source
 		failed.Task, failed.Batch, failed.Duration = t.Name, batchText(t.Batch), took
 		r.emit(failed)
 	}
-	return &outcome{task: t.Name, problems: problems, failed: true}
+	return &outcome{task: t.Name, problems: problems, failed: true, objects: b.objects()}
 }

@@ -22,7 +22,21 @@ type Status struct {
 	Stray      []StrayStatus      `json:"stray"`      // staging folders that nothing names
 	Recover    string             `json:"recover"`    // the command that finishes or drops what dead runs left
 
+	Unfinished []UnfinishedStatus `json:"unfinished,omitempty"` // runs in the run state that did not end well, or have not ended; absent: there is none
+
 	Missing []MissingDates `json:"missing,omitempty"` // for each task the dates of the range that are not finished, if a range was given
+}
+
+// UnfinishedStatus is a run of the run state that did not end well, or has not ended.
+type UnfinishedStatus struct {
+	Run     int64    `json:"run_id"`        // number of the run
+	Attempt int64    `json:"attempt"`       // number of its newest attempt
+	Batch   string   `json:"batch"`         // the variables that make its batches, as dt=2026-01-01; empty: it has none, or they are not known
+	Alive   bool     `json:"alive"`         // its process is alive
+	Done    []string `json:"done"`          // tasks that are completed
+	Left    []string `json:"left"`          // tasks that are not
+	Path    string   `json:"path"`          // its state file
+	Bad     string   `json:"bad,omitempty"` // why the file cannot be used; absent: it can
 }
 
 // MissingDates are the dates of a range whose batch of a task is not finished.
@@ -182,12 +196,44 @@ func (e *Engine) Status(ctx context.Context, o Options, rg *Range) (Status, erro
 	}
 	s := Status{Missing: missing, Ledger: r.ledger.Path(), Exists: known.ID != "", Batches: []BatchStatus{}, Runs: r.runStatuses(known), Unreadable: r.unreadable(known),
 		Stray: strays(known), Recover: r.recoverCommand()}
+	chosen := func(b ledger.Batch) bool { return r.chosen(b) && inRange(b) }
 	for _, v := range known.Batches {
-		if r.chosen(v.Batch) && inRange(v.Batch) {
+		if chosen(v.Batch) {
 			s.Batches = append(s.Batches, r.batchStatus(v))
 		}
 	}
-	return s, nil
+	s.Unfinished, err = r.unfinished(ctx, chosen)
+	return s, err
+}
+
+// unfinished lists the runs of the run state that are not finished.
+func (r *run) unfinished(ctx context.Context, chosen func(ledger.Batch) bool) (all []UnfinishedStatus, err error) {
+	if r.options.LeaseOff {
+		return nil, nil
+	}
+	found, err := r.stateFolder().List(ctx, r.config.Name, true)
+	if err != nil {
+		return nil, r.explain(&stateError{err: told(ctx, err)}, "")
+	}
+	for _, x := range found {
+		s := UnfinishedStatus{Run: x.Run, Attempt: x.Attempt, Alive: x.Alive, Path: x.Path, Done: []string{}, Left: []string{}}
+		if x.Document == nil {
+			s.Bad = x.Err.Error()
+			all = append(all, s)
+			continue
+		}
+		of := x.Document.App
+		s.Batch, s.Left = variablesText(of.Variables, of.Profile), append(s.Left, x.Document.Unfinished()...)
+		for _, task := range slices.Sorted(maps.Keys(x.Document.Actions)) {
+			if x.Document.Actions[task].Completed() {
+				s.Done = append(s.Done, task)
+			}
+		}
+		if !x.Ended() && chosen(ledger.Batch{Variables: of.Variables, Profile: of.Profile}) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
 }
 
 func (r *run) runStatuses(st ledger.LedgerStatus) []RunStatus {

@@ -51,12 +51,14 @@ func (f *rangeFlags) check(cmd *cobra.Command) (given bool, err error) {
 func (a *app) backfillCommand() *cobra.Command {
 	var dates rangeFlags
 	var rerun rerunFlag
+	var goOn goOnFlags
 	var asJSON, quiet, dryRun, keepGoing, failFast bool
 	var parallel int
 	var wait waitFlag
 	flags := func(cmd *cobra.Command) {
 		dates.add(cmd)
 		rerun.add(cmd)
+		goOn.add(cmd)
 		wait.add(cmd)
 		s := cmd.Flags()
 		s.IntVar(&parallel, "parallel", 1, "`NUMBER` of dates to run at once; they share the memory that one run may have")
@@ -83,6 +85,7 @@ func (a *app) backfillCommand() *cobra.Command {
 			a.running = !dryRun
 			a.chooseReporter(asJSON, quiet)
 			rerun.apply(&o)
+			goOn.apply(&o)
 			o.Wait = wait.value
 			b := engine.Backfill{Range: dates.Range, Parallel: parallel, Start: a.startRun(parallel)}
 			switch {

@@ -110,6 +110,12 @@ func runArgs(o engine.Options) []string {
 	if o.Wait > 0 {
 		add("wait", o.Wait.String())
 	}
+	if o.Resume {
+		args = append(args, "--resume")
+	}
+	if o.NewRun {
+		args = append(args, "--new-run")
+	}
 	switch {
 	case o.RerunAnyway:
 		args = append(args, "--rerun=anyway")

@@ -31,14 +31,17 @@ func (a *app) validateCommand() *cobra.Command {
 func (a *app) planCommand() *cobra.Command {
 	var asJSON, infer bool
 	var rerun rerunFlag
+	var goOn goOnFlags
 	return a.pipelineCommand("plan -c FILE", "Tell what a run would do now; nothing is written",
 		func(cmd *cobra.Command) {
 			addJSON(cmd, &asJSON)
 			rerun.add(cmd)
+			goOn.add(cmd)
 			cmd.Flags().BoolVar(&infer, "infer", false, "read inputs without declared columns however large they are")
 		},
 		func(cmd *cobra.Command, e *engine.Engine, o engine.Options) error {
 			rerun.apply(&o)
+			goOn.apply(&o)
 			o.Infer = infer
 			o.Command = asRun(o.Command)
 			tasks, err := e.Plan(cmd.Context(), o)
@@ -171,6 +174,9 @@ func (a *app) printStatus(s engine.Status) {
 	for _, m := range s.Missing {
 		a.printMissing(m)
 	}
+	for _, u := range s.Unfinished {
+		a.printUnfinished(u)
+	}
 	for _, r := range s.Runs {
 		a.printRun(r)
 	}
@@ -184,6 +190,24 @@ func (a *app) printStatus(s engine.Status) {
 		}
 		a.line("stray staging folder, named by no batch: %s: %s", d.Path, next)
 	}
+}
+
+// printUnfinished prints how far a run of the run state is that has not ended well.
+func (a *app) printUnfinished(u engine.UnfinishedStatus) {
+	if u.Bad != "" {
+		a.line("run %d, attempt %d: %s", u.Run, u.Attempt, u.Bad)
+		return
+	}
+	next := "unfinished: a start with the same variables goes on with it"
+	if u.Alive {
+		next = "going on"
+	}
+	of := ""
+	if u.Batch != "" {
+		of = " of " + u.Batch
+	}
+	a.line("run %d%s, attempt %d: %s; %d of %s done, left: %s (%s)", u.Run, of, u.Attempt, next, len(u.Done),
+		report.Count(int64(len(u.Done)+len(u.Left)), "task"), strings.Join(u.Left, ", "), u.Path)
 }
 
 func (a *app) printBatch(b engine.BatchStatus, recovery string) {

@@ -11,11 +11,13 @@ import (
 
 func (a *app) runCommand() *cobra.Command {
 	var rerun rerunFlag
+	var goOn goOnFlags
 	var asJSON, quiet bool
 	var parallel, beside int
 	var wait waitFlag
 	flags := func(cmd *cobra.Command) {
 		rerun.add(cmd)
+		goOn.add(cmd)
 		wait.add(cmd)
 		cmd.Flags().BoolVar(&asJSON, "json", false, "print one event a line on stdout, as JSON")
 		cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print warnings and problems only")
@@ -29,6 +31,7 @@ func (a *app) runCommand() *cobra.Command {
 			a.chooseReporter(asJSON, quiet)
 			e.Every = a.every
 			rerun.apply(&o)
+			goOn.apply(&o)
 			o.Wait = wait.value
 			if cmd.Flags().Changed("parallel") {
 				o.Settings["parallel"] = parallel
@@ -42,7 +45,12 @@ func (a *app) runCommand() *cobra.Command {
 	cmd.Long = `Run holds the batches of all tasks, or refuses in one line; then it runs the tasks. A batch is a task
 and its variables. A finished batch of a task that appends is refused, unless --rerun says that it is
 to be replaced. A batch that another run holds is refused too; with --wait the run waits for it, and takes
-the batch over if its holder dies meanwhile.`
+the batch over if its holder dies meanwhile.
+
+A run that failed, or died, is gone on with by the next start with the same variables: what is finished is
+kept, the rest runs. Where a finished task has appended, and what it read is another now, nobody can tell
+whether that is wanted, and the start is refused: --resume keeps it, --rerun writes it again. --new-run leaves
+the unfinished run as it is.`
 	return cmd
 }
 
@@ -69,6 +77,17 @@ func (f *rerunFlag) apply(o *engine.Options) {
 	o.Rerun = f.value == "true" || f.value == "anyway"
 	o.RerunAnyway = f.value == "anyway"
 }
+
+// goOnFlags are those that say what becomes of an unfinished run.
+type goOnFlags struct{ resume, newRun bool }
+
+func (f *goOnFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "keep what is finished, by whatever run, and run the rest")
+	cmd.Flags().BoolVar(&f.newRun, "new-run", false, "leave an unfinished run as it is, and begin a new one")
+	cmd.MarkFlagsMutuallyExclusive("resume", "rerun")
+}
+
+func (f *goOnFlags) apply(o *engine.Options) { o.Resume, o.NewRun = f.resume, f.newRun }
 
 // waitFlag is --wait.
 type waitFlag struct{ value time.Duration }

@@ -98,6 +98,19 @@ func (l *Ledger) unwritable(err error) error {
 	return &UnwritableError{Path: l.path, Err: err}
 }
 
+// Numbered says which run in the run state this is, as sales.5, if it has become another one than RunInfo said. It is
+// called before the first commit, whose Commit.State says the same.
+func (r *Run) Numbered(state string) error {
+	if r.record.State == state {
+		return nil
+	}
+	r.record.State = state
+	if err := r.ledger.writeRecord(r.record, false); err != nil {
+		return r.ledger.unwritable(err)
+	}
+	return nil
+}
+
 // Context ends when the context that Begin was given ends, when End is called, or when the run could
 // not touch its heartbeat for half the timeout: then its cause is a *HeartbeatError.
 func (r *Run) Context() context.Context { return r.ctx }

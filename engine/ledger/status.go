@@ -108,6 +108,16 @@ func (l *Ledger) Alive(run string) (bool, error) {
 	return !j.dead && j.looks == 0, nil
 }
 
+// RecordOf reads the record of a run and tells what is thought of the run. The error is fs.ErrNotExist if it has none.
+func (l *Ledger) RecordOf(run string) (RecordView, error) {
+	r, err := l.readRecord(run)
+	if err != nil {
+		return RecordView{}, err
+	}
+	j := l.judge(run, r.Identity, l.recordPath(run), l.cfg.Now())
+	return RecordView{Record: r, Age: j.age, Gone: j.gone, Dead: j.dead, Looks: j.looks}, nil
+}
+
 // Paths are the output folder that an entry is about, and its staging folder ("" if it has none), as found from here.
 func (l *Ledger) Paths(e Entry) (folder, staging string) {
 	folder, _ = l.find(e.Base)

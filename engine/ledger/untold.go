@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,23 @@ func (l *Ledger) Untold(ctx context.Context, b Batch) (f *Finished, left int, er
 		return nil, 0, nil
 	}
 	return d.Finished, len(d.Todo), nil
+}
+
+// Gone tells, in a few words, which of what the last commit of a batch put in place is not there any more; "": all is there, or
+// some of it has still to land.
+func (l *Ledger) Gone(ctx context.Context, b Batch) (string, error) {
+	d, _, err := l.load(ctx, b)
+	if err != nil || d.Finished == nil || len(d.Todo) > 0 {
+		return "", err
+	}
+	var missing *ClaimsMissingError
+	switch {
+	case errors.As(l.missingClaims(d), &missing):
+		return fmt.Sprintf("%d of the %d files that it landed in %s are gone", missing.Missing, missing.Of, missing.Base), nil
+	case l.missingParts(d):
+		return "a folder that it replaced is gone", nil
+	}
+	return "", nil
 }
 
 // missingParts tells whether a folder that the last commit replaced is gone. One that another run has replaced since is there.

@@ -38,6 +38,13 @@ func batchOf(p *config.Pipeline, task string) Batch {
 	return b
 }
 
+// BatchOf is the batch of a task that was run with these variables and this profile, whether it was named or not.
+func BatchOf(pipeline, task string, variables map[string]string, profile string) Batch {
+	b := Batch{Pipeline: pipeline, Task: task, Variables: variables, Profile: profile}
+	b.Key = key(b)
+	return b
+}
+
 // key is the first 16 hex digits of the SHA-256 of the batch as canonical JSON: keys sorted by bytes, no
 // spaces, UTF-8 unescaped, values as text. Keys are part of the format of the ledger; they never change.
 func key(b Batch) string {

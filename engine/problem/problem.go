@@ -26,6 +26,9 @@ const (
 	LedgerUnwritable Code = "LedgerUnwritable" // the ledger folder cannot be written
 	TargetElsewhere  Code = "TargetElsewhere"  // the output folder belongs to another ledger
 	WorkLeft         Code = "WorkLeft"         // an earlier commit's to-do list cannot be carried out
+	RunUnfinished    Code = "RunUnfinished"    // an earlier run is unfinished, and this start cannot go on with it
+	RecoveryUnproven Code = "RecoveryUnproven" // an earlier run is unfinished, and what it has appended may not be all
+	StateUnwritable  Code = "StateUnwritable"  // the folder of the run state cannot be used
 
 	// Exit 2: usage or configuration.
 	Usage         Code = "Usage"         // the command line is wrong
@@ -76,7 +79,7 @@ const (
 // Exit returns the exit code of the program for c; an unknown code is a failure (4).
 func (c Code) Exit() int {
 	switch c {
-	case RunLeaseHeld, WaitTimedOut, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft:
+	case RunLeaseHeld, WaitTimedOut, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft, RunUnfinished, RecoveryUnproven, StateUnwritable:
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage

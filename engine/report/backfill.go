@@ -68,7 +68,7 @@ func (p *Plain) backfill(e Event) {
 		if e.Level != "debug" {
 			fmt.Fprintf(p.Err, "%s: %s says: %s\n", e.Date, e.Plugin, e.Message)
 		}
-	case RunWaiting, BatchTaken:
+	case RunWaiting, RunContinued, BatchTaken:
 		if !p.Quiet {
 			fmt.Fprintf(p.Err, "%s: %s\n", e.Date, e.Message)
 		}

@@ -13,6 +13,7 @@ type Kind string
 // The kinds of Event.
 const (
 	RunStarted     Kind = "run_started"       // The run holds all its batches and begins.
+	RunContinued   Kind = "run_continued"     // The run goes on with an unfinished one, or keeps what others have finished.
 	WorkFinished   Kind = "work_finished"     // What an earlier run had committed was landed, or removed.
 	RunWaiting     Kind = "run_waiting"       // The run waits for what another one holds.
 	BatchTaken     Kind = "batch_taken"       // A batch was taken over from a dead run.
@@ -47,9 +48,9 @@ type Event struct {
 	// what happened
 	Kind Kind `json:"event" in:"*"`
 	// id of the run; absent while it has none, as when it is refused
-	Run string `json:"run,omitempty" in:"run_started run_waiting? batch_taken task_started step_started range_pinned input_read progress check_done output_replaces output_landed output_skipped task_finished task_skipped task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
+	Run string `json:"run,omitempty" in:"run_started run_waiting? run_continued? batch_taken task_started step_started range_pinned input_read progress check_done output_replaces output_landed output_skipped task_finished task_skipped task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
 	// name of the pipeline
-	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
+	Pipeline string `json:"pipeline,omitempty" in:"run_started run_continued"`
 	// name of the task
 	Task string `json:"task,omitempty" in:"batch_taken task_started step_started range_pinned input_read progress check_done output_replaces output_landed output_skipped task_completed task_finished task_skipped task_failed task_cancelled work_finished problem? warning? plugin_log?"`
 	// the batch's variables, as dt=2026-01-01; absent: it has none
@@ -81,7 +82,13 @@ type Event struct {
 	// the task that failed, or wrote nothing
 	Cause string `json:"cause,omitempty" in:"task_cancelled"`
 	// what happened, for people, on one line
-	Message string `json:"message,omitempty" in:"run_waiting batch_taken range_pinned check_done? output_skipped task_completed task_skipped task_failed task_cancelled problem warning plugin_log?"`
+	Message string `json:"message,omitempty" in:"run_waiting run_continued batch_taken range_pinned check_done? output_skipped task_completed task_skipped task_failed task_cancelled problem warning plugin_log?"`
+	// number of the run in the run state
+	StateRun int64 `json:"run_id,omitempty" in:"run_continued"`
+	// number of the attempt of that run
+	Attempt int64 `json:"attempt,omitempty" in:"run_continued"`
+	// tasks that are not run again
+	Carried []Carried `json:"carried,omitempty" in:"run_continued?"`
 	// bytes of the files that the task reads, once they are listed
 	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
 	// name of the input
@@ -113,6 +120,15 @@ type Event struct {
 	// exit code of the program
 	Exit    *int             `json:"exit,omitempty" in:"run_finished"`
 	Problem *problem.Problem `json:"-"`
+}
+
+// Carried is a task that is not run again.
+type Carried struct {
+	Task    string     `json:"task"`                  // name of the task
+	State   string     `json:"state"`                 // what became of it, as the run state has it
+	Run     int64      `json:"run_id"`                // number of the run that did it
+	Attempt int64      `json:"attempt"`               // number of the attempt of that run
+	At      *time.Time `json:"finished_at,omitempty"` // when it ended; absent: it is not known
 }
 
 // Reporter is told of every event, in order, from any goroutine.

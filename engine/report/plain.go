@@ -54,7 +54,7 @@ func (p *Plain) Report(e Event) {
 			break
 		}
 		fmt.Fprintf(p.Err, "%s: landed %s of an earlier run that had committed and not finished\n", label(e), Count(value(e.Files), "file"))
-	case RunWaiting:
+	case RunWaiting, RunContinued:
 		fmt.Fprintln(p.Err, e.Message)
 	case BatchTaken:
 		fmt.Fprintf(p.Err, "%s: %s\n", label(e), e.Message)

@@ -44,6 +44,7 @@ type Task struct {
 	Incremental bool     // it reads what it had not read yet, so that nothing is lost
 	Named       bool     // its batch is named by variables: a finished one is refused
 	Changed     string   // what it read and is another now, or cannot be known; empty: it is certainly unchanged
+	Gone        string   // what it wrote that is not there any more; empty: all of it is there, as far as is known
 	Commit      *Commit  // the last commit of its batch in the ledger; nil: none
 }
 
@@ -77,6 +78,9 @@ func Decide(s *Snapshot, q Start) (*Decision, error) {
 	d := &Decision{Number: Number{s.Highest + 1, 1}, start: q}
 	switch {
 	case x == nil:
+		if s.marks != nil {
+			d.previous = s.marks.Document
+		}
 		return d.begin(s.name)
 	case x.Alive:
 		return nil, x.aliveError()
@@ -108,14 +112,14 @@ func Decide(s *Snapshot, q Start) (*Decision, error) {
 	case x.Document.foreign():
 		return nil, &ForeignError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Unfinished: unfinished}
 	}
-	return d.recover(x)
+	return d.recover(s, x)
 }
 
 // begin decides what a new run carries: with Resume the tasks whose named batch is finished, by whatever run.
 func (d *Decision) begin(app string) (*Decision, error) {
 	d.Carried = map[string]Action{}
 	for _, t := range d.start.Tasks {
-		if d.start.Resume && t.resumes(stateName(app, d.Run)) {
+		if d.start.Resume && t.resumes(StateName(app, d.Run)) {
 			d.Carried[t.Name] = t.committed(d.Number)
 		} else {
 			d.Tasks = append(d.Tasks, t.Name)
@@ -125,22 +129,53 @@ func (d *Decision) begin(app string) (*Decision, error) {
 }
 
 // recover decides how an unfinished run goes on.
-func (d *Decision) recover(x *Found) (*Decision, error) {
+func (d *Decision) recover(s *Snapshot, x *Found) (*Decision, error) {
 	d.Recovery, d.Number = true, Number{x.Run, x.Attempt + 1}
 	d.previous = reconciled(x.Document, d.start.Tasks)
-	if diff := d.differences(); len(diff) > 0 {
+	diff := d.differences()
+	unproven := d.carry()
+	switch {
+	case len(diff)+len(unproven) == 0:
+		return d, nil
+	case len(d.previous.Unfinished()) == 0 && len(d.previous.Actions) > 0 && d.start.Recover != Ask:
+		return d.afterAll(s, x)
+	case len(diff) > 0:
 		return nil, &DifferError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Differences: diff}
 	}
-	unproven := d.carry()
-	if len(unproven) > 0 {
-		return nil, &UnprovenError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Tasks: unproven}
-	}
-	return d, nil
+	return nil, &UnprovenError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Tasks: unproven}
 }
 
-// stateName is how the ledger names a run of the run state, as sales.5.
-func stateName(app string, run int64) string {
+// afterAll decides on a new run after one that died when nothing of it was left to be done but to say so: there is
+// nothing to go on with, and whatever is another now is for a run of its own.
+func (d *Decision) afterAll(s *Snapshot, x *Found) (*Decision, error) {
+	next := &Decision{Number: Number{s.Highest + 1, 1}, start: d.start, previous: d.previous, Finish: x.Ends(d.start.Tasks)}
+	return next.begin(s.name)
+}
+
+// Ends gives a run that died when nothing of it was left to be done, by what the ledger says of its tasks, as one that has
+// ended: FinishMove writes that down. nil: it lives, or something is left, or it has ended.
+func (x *Found) Ends(tasks []Task) *Found {
+	if x.Alive || x.Succeeded || x.Document == nil || x.Ended() || x.Document.foreign() || len(x.Document.Actions) == 0 {
+		return nil
+	}
+	ended := *x
+	ended.Document, ended.mended = reconciled(x.Document, tasks), true
+	if len(ended.Document.Unfinished()) > 0 {
+		return nil
+	}
+	ended.Document.Final = true
+	return &ended
+}
+
+// StateName is how the ledger names a run of the run state, as sales.5.
+func StateName(app string, run int64) string {
 	return strings.TrimSuffix(Number{run, 1}.file(app), ".1.json")
+}
+
+// RunOf is the number of a run that StateName has named; ok is false for a name of another pipeline, or of none.
+func RunOf(app, name string) (run int64, ok bool) {
+	got, n, ok := parseName(name + ".1.json")
+	return n.Run, ok && got == app
 }
 
 // resumes tells whether --resume carries a task because of its batch: a named one that is finished by whatever run, an
@@ -165,7 +200,7 @@ func (t Task) committed(n Number) Action {
 func reconciled(was *Document, tasks []Task) *Document {
 	d := *was
 	d.Actions = maps.Clone(was.Actions)
-	run := stateName(d.App.Name, d.Run)
+	run := StateName(d.App.Name, d.Run)
 	for _, t := range tasks {
 		a, there := d.Actions[t.Name]
 		if !there || a.Completed() || t.Commit == nil || t.Commit.State != run || d.Rerun && t.Commit.LedgerRun != d.LedgerRun {
@@ -200,8 +235,9 @@ func (d *Decision) differences() (all []Difference) {
 	if was.Profile != now.Profile {
 		all = append(all, Difference{"profile", was.Profile, now.Profile})
 	}
-	if a, b := selection(was.Tasks), selection(now.Selected); a != b {
-		all = append(all, Difference{"selected tasks", a, b})
+	wasSelected, isSelected := selection(was.Tasks), selection(now.Selected)
+	if wasSelected != isSelected {
+		all = append(all, Difference{"selected tasks", wasSelected, isSelected})
 	}
 	known := map[string]bool{}
 	for _, t := range d.start.Tasks {
@@ -216,7 +252,7 @@ func (d *Decision) differences() (all []Difference) {
 		}
 	}
 	for _, name := range sortedKeys(d.previous.Actions) {
-		if a := d.previous.Actions[name]; !known[name] && a.Completed() && !d.start.Rerun {
+		if a := d.previous.Actions[name]; !known[name] && a.Completed() && !d.start.Rerun && wasSelected == isSelected {
 			all = append(all, Difference{"task " + name, fmt.Sprintf("finished by attempt %d", a.Execution.Attempt), ""})
 		}
 	}

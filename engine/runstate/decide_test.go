@@ -160,6 +160,10 @@ func TestCarryingTakesProof(t *testing.T) {
 	incremental.Incremental = true
 	overwrites := plain
 	overwrites.Changed = "in.csv has another size"
+	lost := app(plain)
+	lost.Gone = "1 of 2 files is gone"
+	lostFolder := plain
+	lostFolder.Gone = "a folder is gone"
 	for _, c := range []struct {
 		name    string
 		task    Task
@@ -175,6 +179,9 @@ func TestCarryingTakesProof(t *testing.T) {
 		{"append, incremental", incremental, Proof, nil, is(Succeeded), "a1"},
 		{"append, found nothing new", changed, Proof, nil, is(Skipped), "a1"},
 		{"overwrite, changed", overwrites, Proof, nil, is(Succeeded), "a1"},
+		{"append, and what it wrote is gone", lost, Proof, nil, is(Succeeded), "a1: 1 of 2 files is gone"},
+		{"append, and what it wrote is gone, --resume", lost, Proof, func(q *Start) { q.Resume = true }, is(Succeeded), "a1"},
+		{"overwrite, and what it wrote is gone", lostFolder, Proof, nil, is(Succeeded), ""},
 		{"auto: append, changed", changed, Auto, nil, is(Succeeded), "a1"},
 		{"ask: append, unchanged", app(plain), Ask, nil, is(Succeeded), "a1: it has appended, and state.recover is ask"},
 		{"ask: append, --resume", app(plain), Ask, func(q *Start) { q.Resume = true }, is(Succeeded), "a1"},

@@ -153,9 +153,10 @@ type Found struct {
 	Err       error     // an *UnreadableError or a *NewerError
 	Succeeded bool      // it lies in succeeded/
 	Both      bool      // a file of the same number lies in current/ too; this one counts
-	Alive     bool      // its process is alive
+	Alive     bool      // its process is alive, and has not said that it has ended
 
-	data []byte
+	data   []byte
+	mended bool // Document says what the file does not yet
 }
 
 // errGone is a file that was moved or removed while the folders were looked at.
@@ -189,7 +190,7 @@ func (f *Folder) read(app string, n Number) (*Found, error) {
 		found.Document, found.Err = nil, &UnreadableError{Path: found.Path,
 			Reason: "it says that it is " + Number{d.Run, d.Attempt}.file(d.App.Name)}
 	}
-	if d := found.Document; d != nil && !succeeded && d.LedgerRun != "" && f.Alive != nil {
+	if d := found.Document; d != nil && !succeeded && !d.Final && d.LedgerRun != "" && f.Alive != nil {
 		found.Alive, err = f.Alive(d.LedgerRun)
 	}
 	return found, err

@@ -14,13 +14,14 @@ import (
 
 // Snapshot is what a start finds of a pipeline's runs.
 type Snapshot struct {
-	Latest     *Found   // the latest run with the same variables and profile; nil: there is none
+	Latest     *Found   // the latest run with the same variables and profile that is about any of the same tasks; nil: there is none
 	Unfinished []*Found // other unfinished runs, newest first
 	Highest    int64    // the highest number of a run, whatever its variables; 0: there is none
 
 	name    string
 	key     string
 	newest  Number            // the newest file of all
+	marks   *Found            // the newest run with the same variables and profile, whatever its tasks: how far inputs were read is carried on from it
 	rebuilt map[string]Number // hints that were missing or wrong
 }
 
@@ -54,12 +55,22 @@ func (x *Found) key() string {
 	return keyOf(x.Document.App.Variables, x.Document.App.Profile)
 }
 
-// ended tells whether a run waits for nothing but the move to succeeded/.
-func (x *Found) ended() bool {
+// Ended tells whether a run waits for nothing but the move to succeeded/.
+func (x *Found) Ended() bool {
 	return x.Document != nil && (x.Document.done() || x.Document.Accepted != nil)
 }
 
-// Look finds the latest run with the same variables and profile; strict: the latest of all. It changes nothing. The
+// about tells whether a run and a start have a task in common. If not they are nothing to each other: each task may be
+// started by itself, one beside the other, and what became of one does not stand in the way of another.
+func (x *Found) about(selected []string) bool {
+	if x.Document == nil || x.Document.foreign() || len(selected) == 0 || len(x.Document.App.Tasks) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(selected, func(task string) bool { return slices.Contains(x.Document.App.Tasks, task) })
+}
+
+// Look finds the latest run with the same variables and profile that has a task in common with those that are selected;
+// strict: the latest of all. It changes nothing. The
 // files of runs that are not finished are read, and of the others those that the hints name, so that it takes no
 // longer where many have finished.
 func (f *Folder) Look(ctx context.Context, app string, p Params, strict bool) (*Snapshot, error) {
@@ -67,14 +78,15 @@ func (f *Folder) Look(ctx context.Context, app string, p Params, strict bool) (*
 		return nil, err
 	}
 	for tries := 0; ; tries++ {
-		s, err := f.look(ctx, app, keyOf(p.Variables, p.Profile), strict)
+		s, err := f.look(ctx, app, p, strict)
 		if !errors.Is(err, errGone) || tries == 10 {
 			return s, err
 		}
 	}
 }
 
-func (f *Folder) look(ctx context.Context, app, key string, strict bool) (*Snapshot, error) {
+func (f *Folder) look(ctx context.Context, app string, p Params, strict bool) (*Snapshot, error) {
+	key := keyOf(p.Variables, p.Profile)
 	s := &Snapshot{name: app, key: key}
 	listed, err := f.list(currentDir, app) // before succeeded/: a file that moves meanwhile is met there
 	if err != nil {
@@ -96,7 +108,7 @@ func (f *Folder) look(ctx context.Context, app, key string, strict bool) (*Snaps
 		}
 		s.see(x.Number)
 		consider(x)
-		if !x.Succeeded && !x.ended() {
+		if !x.Succeeded && !x.Ended() {
 			s.Unfinished = append(s.Unfinished, x)
 		}
 	}
@@ -114,7 +126,10 @@ func (f *Folder) look(ctx context.Context, app, key string, strict bool) (*Snaps
 		consider(x)
 	}
 	for _, x := range candidates {
-		if s.Latest == nil || s.Latest.less(x.Number) {
+		if s.marks == nil || s.marks.less(x.Number) {
+			s.marks = x
+		}
+		if (strict || x.about(p.Selected)) && (s.Latest == nil || s.Latest.less(x.Number)) {
 			s.Latest = x
 		}
 	}

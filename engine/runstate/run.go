@@ -90,7 +90,7 @@ func (f *Folder) mend(x *Found, r *Run, d *Document) error {
 	}
 	by := d.LedgerRun
 	if by == "" {
-		by = stateName(r.name, d.Run)
+		by = StateName(r.name, d.Run)
 	}
 	was := *x.Document
 	was.Actions = maps.Clone(was.Actions)
@@ -140,8 +140,21 @@ func (r *Run) Finish(d *Document) error {
 	return nil
 }
 
-// FinishMove moves the files of a run whose last attempt died when all was done and said so, before they were moved.
+// FinishMove moves the files of a run whose last attempt died when all was done, before they were moved. That it had
+// ended is written down first, if it could not say so.
 func (f *Folder) FinishMove(x *Found) error {
+	if x.mended {
+		switch is, err := f.is(currentDir, x.Name, x.Number); {
+		case err != nil || !is: // somebody has moved it
+			return err
+		}
+		if err := f.make(tmpDir); err != nil {
+			return err
+		}
+		if err := f.put(x.Path, x.Document); err != nil {
+			return err
+		}
+	}
 	return f.moveAll(x.Name, x.Number, x.Document)
 }
 

@@ -411,3 +411,94 @@ func (w *world) stoppedAt(hook fsops.Hook, mustFail, mustWork bool, undisturbed 
 		w.Errorf("the index has %d lines for %d runs", lines, end.Highest)
 	}
 }
+
+// A run and a start that have no task in common are nothing to each other: each goes on with its own, also while the
+// other lives, and what the newest of them knows of inputs is carried on.
+func TestRunsOfOtherTasks(t *testing.T) {
+	w := newWorld(t)
+	of := func(tasks ...string) Start {
+		q := w.start("dt=1")
+		q.Selected = tasks
+		q.Tasks = slices.DeleteFunc(q.Tasks, func(t Task) bool { return len(tasks) > 0 && !slices.Contains(tasks, t.Name) })
+		return q
+	}
+	w.alive["0a"] = true
+	first, err := w.begin(w.folder(nil), of("a1"), "0a")
+	w.must(err)
+	x := first.doc.Actions["a1"]
+	x.Objects = []ObjectState{{Object: "in", State: []byte(`"mark 1"`)}}
+	first.doc.Actions["a1"] = x
+	w.must(first.set("a1", Running))
+	second, err := w.begin(w.folder(nil), of("a2"), "")
+	w.must(err)
+	if second.decision.Number != (Number{2, 1}) || len(second.doc.Others["a1"]) != 1 {
+		t.Fatalf("%+v, marks of others: %v", second.decision.Number, second.doc.Others)
+	}
+	w.must(second.set("a2", Failed))
+	w.must(second.Finish(second.doc))
+	for _, q := range []Start{of("a1", "a3"), of()} { // both meet one of the two
+		if _, err := Decide(w.look(q), q); err == nil {
+			t.Errorf("%v is not refused", q.Selected)
+		}
+	}
+	if s := w.look(of("a3")); s.Latest != nil || len(s.Unfinished) != 2 {
+		t.Errorf("a3: latest %+v, unfinished %d", s.Latest, len(s.Unfinished))
+	}
+	w.alive["0a"] = false
+	for task, run := range map[string]int64{"a1": 1, "a2": 2} { // although the other one is newer, or older
+		d, err := Decide(w.look(of(task)), of(task))
+		if err != nil || d.Number != (Number{run, 2}) {
+			t.Errorf("%s: %+v, %v", task, d, err)
+		}
+	}
+}
+
+// A run that died when all was done, before it could say so, is not unfinished: where it cannot be gone on with, because
+// something is another now, a new run begins, and its files are moved as if it had said so.
+func TestARunThatDiedWhenAllWasDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(q *Start)
+		recover bool
+	}{
+		"nothing has changed":    {func(*Start) {}, true},
+		"an input has":           {func(q *Start) { q.Tasks[0].Changed = "in.csv has another size" }, false},
+		"the configuration has":  {func(q *Start) { q.Tasks[1].Config = "other" }, false},
+		"the selection has":      {func(q *Start) { q.Selected = []string{"a1", "a2", "a3"} }, false},
+		"it is to be kept":       {func(q *Start) { q.Tasks[0].Changed = "x"; q.Resume = true }, true},
+		"it is to be made again": {func(q *Start) { q.Tasks[0].Changed = "x"; q.Rerun = true }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.tasks[0].Appends = true
+			q := w.start("dt=1")
+			w.stopped(q, false, Succeeded, Succeeded, Running)
+			q.Tasks[2].Commit = &Commit{State: "shop.1"}
+			c.change(&q)
+			d, err := Decide(w.look(q), q)
+			w.must(err)
+			if d.Recovery != c.recover {
+				t.Fatalf("a recovery: %v, want %v", d.Recovery, c.recover)
+			}
+			if c.recover {
+				return
+			}
+			if d.Number != (Number{2, 1}) || len(d.Carried) != 0 {
+				t.Errorf("%+v carries %v", d.Number, d.Carried)
+			}
+			w.must(w.folder(nil).FinishMove(d.Finish))
+			x := w.look(q).Latest
+			if !x.Succeeded || !x.Document.Final || len(x.Document.Unfinished()) != 0 {
+				t.Errorf("%s says %+v", x.Path, x.Document)
+			}
+		})
+	}
+	// told to ask, it asks
+	w := newWorld(t)
+	w.tasks[0].Appends = true
+	q := w.start("dt=1")
+	w.stopped(q, false, Succeeded, Succeeded, Succeeded)
+	q.Recover = Ask
+	if _, err := Decide(w.look(q), q); !errors.As(err, new(*UnprovenError)) {
+		t.Errorf("got %v", err)
+	}
+}
