@@ -553,3 +553,41 @@ func TestNewRowsOfADeltaTable(t *testing.T) {
 	same(t, "rows of both", p.rows("lake"), want)
 	at("{}").must(t, 0).says(t, "nothing new")
 }
+
+// A pipeline of an incremental task and one that reads what it writes is killed at every operation: the next start goes on with the
+// run, so that the reader has each slice once, whatever came in meanwhile.
+func TestR50_AReaderOfAnIncrementalTaskKilledAtEveryOperation(t *testing.T) {
+	t.Parallel()
+	pipeline := fmt.Sprintf(growing, byFiles) + "  read:\n    inputs: {orders: {from: load.raw}}\n    outputs: {orders: {format: parquet, path: lake/copy}}\n"
+	begin := func() *project {
+		p := newProject(t, pipeline)
+		p.land("a", 1, 3)
+		return p
+	}
+	setup := func(p *project) {
+		p.grow().must(t, 0)
+		p.land("b", 4, 2)
+	}
+	n := len(begin().trace(setup, growingArgs...))
+	kills := 0
+	for k := 1; k <= n+1; k += 2 {
+		p := begin()
+		setup(p)
+		if r := p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", k)}, growingArgs...); r.exit == 137 {
+			kills++
+		}
+		p.land("c", 6, 1)
+		what := fmt.Sprintf("kill at %d of %d", k, n)
+		for range 2 {
+			if r := p.grow(); r.exit != 0 {
+				t.Fatalf("%s: exit %d: %s", what, r.exit, r.stderr)
+			}
+		}
+		p.wantLanded(what, "a", "b", "c")
+		same(t, what+": rows of the reader", p.rows("lake/copy"), p.rows("lake/orders"))
+		p.grow().must(t, 0).says(t, "skipped: nothing new")
+	}
+	if kills < n/2 {
+		t.Fatalf("%d kills of %d", kills, n)
+	}
+}

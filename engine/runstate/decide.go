@@ -134,15 +134,22 @@ func (d *Decision) recover(s *Snapshot, x *Found) (*Decision, error) {
 	d.previous = reconciled(x.Document, d.start.Tasks)
 	diff := d.differences()
 	unproven := d.carry()
+	over := len(d.previous.Unfinished()) == 0 && len(d.previous.Actions) > 0
 	switch {
-	case len(diff)+len(unproven) == 0:
+	case len(diff)+len(unproven) == 0 && !(over && d.readsOn()):
 		return d, nil
-	case len(d.previous.Unfinished()) == 0 && len(d.previous.Actions) > 0 && d.start.Recover != Ask:
+	case over && (d.start.Recover != Ask || len(unproven) == 0):
 		return d.afterAll(s, x)
 	case len(diff) > 0:
 		return nil, &DifferError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Differences: diff}
 	}
 	return nil, &UnprovenError{Path: x.Path, Run: x.Run, Attempt: x.Attempt, Tasks: unproven}
+}
+
+// readsOn tells whether a new run has something to do where one is over of which nothing has changed: an incremental task may
+// find what is new.
+func (d *Decision) readsOn() bool {
+	return !d.start.Rerun && slices.ContainsFunc(d.start.Tasks, func(t Task) bool { return t.Incremental })
 }
 
 // afterAll decides on a new run after one that died when nothing of it was left to be done but to say so: there is
