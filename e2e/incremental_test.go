@@ -188,11 +188,13 @@ func TestR30_AnIncrementalBatchIsNeverCompleted(t *testing.T) {
 
 // An hourly append with one dt, which is refused if it reads everything, adds what is new if it reads incrementally.
 func TestR47_AnHourlyAppendThatIsIncremental(t *testing.T) {
-	p := newGrowing(t, byFiles)
+	p := newProject(t, fmt.Sprintf(growing, byFiles)+"  read:\n    inputs: {orders: {from: load.raw}}\n    outputs: {orders: {format: parquet, path: lake/copy}}\n")
+	p.land("a", 1, 3)
 	files := []string{"a"}
 	for hour := range 3 {
 		p.grow("--dt", "2026-01-01").must(t, 0)
 		p.wantLanded("rows", files...)
+		same(t, "rows of the task that follows it", p.rows("lake/copy"), p.rows("lake/orders"))
 		name := fmt.Sprintf("h%d", hour)
 		p.land(name, 10+hour, 1)
 		files = append(files, name)
@@ -436,6 +438,9 @@ func TestStateSet(t *testing.T) {
 	set("--input", "raw", "--seen", "all", "--reason", "x").must(t, 0)
 	p.grow().must(t, 0).says(t, "nothing new")
 	p.wantLanded("rows", "b")
+	if status := p.run("status", "-c", "pipeline.yaml").must(t, 0).stdout; !strings.Contains(status, "(history is loaded)") {
+		t.Fatalf("status does not tell why: %s", status)
+	}
 	decisions, _ := p.document("load", "")["decisions"].([]any)
 	if len(decisions) != 4 || !strings.Contains(fmt.Sprint(decisions[0]), "history is loaded") {
 		t.Fatalf("decisions: %v", decisions)
