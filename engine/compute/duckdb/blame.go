@@ -162,7 +162,7 @@ func (c *csvInput) broken(ctx context.Context, g csvGroup, f compute.File) error
 	if g.table != "" {
 		return nil // there would be no table
 	}
-	end := ""
+	end := g.end
 	return c.scan(ctx, g, f, func(rec *csvRecord) error {
 		switch {
 		case rec.wrong != nil:

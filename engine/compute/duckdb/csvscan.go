@@ -27,8 +27,15 @@ type csvScanner struct {
 	line   int64 // physical line of buf[start], from 1
 	offset int64 // bytes before buf[start]
 	rest   bool  // what is left of the line belongs to a record that was given
+	passed csvPassed
 	rec    csvRecord
 	arena  []byte // texts of fields that hold escapes
+}
+
+// csvPassed is what the lines were like that were passed over.
+type csvPassed struct {
+	end string // of the last one
+	odd bool   // they hold more than text between line ends of one kind
 }
 
 // csvRecord is one record. It holds until the next.
@@ -112,6 +119,7 @@ func (sc *csvScanner) skipLine() error {
 	for {
 		w := sc.buf[sc.start:sc.end]
 		i, size := lineEnd(w, sc.eof)
+		sc.notePassed(w[:i], string(w[i:i+size]))
 		if size > 0 {
 			sc.pass(i + size)
 			sc.line++
@@ -126,6 +134,16 @@ func (sc *csvScanner) skipLine() error {
 			return nil
 		}
 		sc.fill()
+	}
+}
+
+// notePassed notes a line that is passed over, or a piece of one, which has no end.
+func (sc *csvScanner) notePassed(text []byte, end string) {
+	p := &sc.passed
+	p.odd = p.odd || !utf8.Valid(text) || sc.quote != 0 && bytes.IndexByte(text, sc.quote) >= 0 || sc.escape != 0 && bytes.IndexByte(text, sc.escape) >= 0
+	if end != "" {
+		p.odd = p.odd || p.end != "" && p.end != end
+		p.end = end
 	}
 }
 

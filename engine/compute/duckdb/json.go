@@ -68,12 +68,15 @@ func (s *session) openJSON(ctx context.Context, in compute.Input, r *rejects) (*
 	if err != nil {
 		return nil, "", err
 	}
-	if err := s.checkZone(ctx, o.timeZone); err != nil {
+	if err := s.checkTimes(ctx, o.timeZone, o.dateFormat, o.timestampFormat); err != nil {
 		return nil, "", err
 	}
 	j := &jsonInput{options: o, columns: in.Columns, arrays: jsonGroup{array: true}, careful: !o.usual()}
 	if o.partitions {
 		if j.columns, j.paths, err = splitColumns(in.Columns, f); err != nil {
+			return nil, "", err
+		}
+		if err = s.checkFolders(ctx, j.paths.keys); err != nil {
 			return nil, "", err
 		}
 	}
