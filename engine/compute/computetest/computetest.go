@@ -49,6 +49,7 @@ func Run(t *testing.T, h Harness) {
 		{"CSVDialects", csvDialects},
 		{"CSVDialectMistakes", csvDialectMistakes},
 		{"CSVPreambles", csvPreambles},
+		{"CSVLongValues", csvLongValues},
 		{"FileMistakes", fileMistakes},
 		{"TextsAsFormatted", textsAsFormatted},
 		{"FolderValues", folderValues},

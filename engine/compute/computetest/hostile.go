@@ -168,3 +168,20 @@ func singleColumn(t *testing.T, f *fixture) {
 		f.same(compute.Relation(relation), back)
 	}
 }
+
+// csvLongValues: a quoted value whose lines look like rows is one value, wherever in a large file it stands.
+func csvLongValues(t *testing.T, f *fixture) {
+	const row, before = "1,abcdefgh,2\n", 7_950_000 // an engine that reads pieces of 8 MB side by side begins one within the value
+	value := strings.Repeat("7,q,8\n", 16_000)
+	text := "a,b,c\n" + strings.Repeat(row, before/len(row)) + "3,\"" + value + "\",4\n" + strings.Repeat(row, 60_000)
+	want := fmt.Sprintf("%d|%d|%d", before/len(row)+60_000+1, len(value), before/len(row)+60_000+3)
+	for name, content := range map[string]string{"plain.csv": text, "packed.csv.gz": gzipped(t, text), "crlf.csv": strings.ReplaceAll(text, "\n", "\r\n")} {
+		in := strings.ReplaceAll(name, ".", "_")
+		for way, cols := range map[string][]compute.Column{"": columns("a bigint; b varchar; c bigint"), "_found": nil} {
+			f.input(compute.Input{Name: in + way, Format: "csv", Path: f.write(name, content), Columns: cols})
+			sums := in + way + "_sums"
+			f.prepare(sums, compute.Step{Name: sums, SQL: "SELECT count(*) AS n, max(length(replace(b, chr(13), ''))) AS longest, sum(a) AS a FROM " + in + way})
+			f.wantRows(f.rows(compute.Relation(sums)), want)
+		}
+	}
+}

@@ -149,6 +149,9 @@ func (s *session) blameCSV(ctx context.Context, c *csvInput) error {
 			if err := c.broken(ctx, g, f); err != nil {
 				return err
 			}
+			if len(c.columns) > 0 && c.columns[0].Type == "" {
+				continue // types are what was looked for
+			}
 			if err := s.misfit(ctx, c, g, f); err != nil {
 				return err
 			}

@@ -126,6 +126,7 @@ type csvGroup struct {
 	width  int    // columns in the files
 	places []int  // for each column of the relation its place in the files
 	end    string // of lines; empty: the files have one line at most
+	serial bool   // one thread reads each file; see seamScan
 	table  string // the table that its records were read into; empty: DuckDB reads the files
 }
 
@@ -185,7 +186,11 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if f.Size == 0 && c.options.skipEmpty {
 			continue
 		}
-		if err := c.options.whole(ctx, f); err != nil {
+		var seams *seamScan
+		if c.options.quote != "" && !c.options.careful() {
+			seams = &seamScan{quote: c.options.quote[0]}
+		}
+		if err := c.options.whole(ctx, f, seams); err != nil {
 			return err
 		}
 		header, line, end, err := c.header(f.Path)
@@ -212,12 +217,13 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if c.options.careful() {
 			end = ""
 		}
-		key := fmt.Sprintf("%v%q", places, end)
+		serial := seams != nil && seams.spans
+		key := fmt.Sprintf("%v%q%t", places, end, serial)
 		i, ok := byHeader[key]
 		if !ok {
 			i = len(c.groups)
 			byHeader[key] = i
-			c.groups = append(c.groups, csvGroup{width: len(places), places: places, end: end})
+			c.groups = append(c.groups, csvGroup{width: len(places), places: places, end: end, serial: serial})
 		}
 		c.groups[i].files = append(c.groups[i].files, f)
 	}
@@ -251,6 +257,9 @@ func (c *csvInput) read(g csvGroup, files []compute.File, more string) string {
 		more += `, new_line = '\n'`
 	case g.end == "\r":
 		more += `, new_line = '\r'` // and never \r\n, with which DuckDB loses rows
+	}
+	if g.serial {
+		more += ", parallel = false"
 	}
 	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, skip = %d, delim = %s, quote = %s, escape = %s, "+
 		"nullstr = %s, allow_quoted_nulls = %t, max_line_size = %d, strict_mode = true, null_padding = false, hive_partitioning = false%s, columns = {%s}%s)",

@@ -84,7 +84,7 @@ func (s *session) openJSON(ctx context.Context, in compute.Input, r *rejects) (*
 		if file.Size == 0 && o.skipEmpty {
 			continue
 		}
-		if err := o.whole(ctx, file); err != nil {
+		if err := o.whole(ctx, file, nil); err != nil {
 			return nil, "", err
 		}
 		array, marked, err := o.look(file.Path)
