@@ -60,6 +60,8 @@ func fileMistakes(t *testing.T, f *fixture) {
 		{"csv", "id,v\x00w\n1,a\n", "", "", "the name of column 2 holds a NUL byte", 1},
 		{"csv", "id,v\r\n1,a\n2,b\n", "id bigint; v varchar", "", `the line ends in "\n", and those before in "\r\n"`, 2},
 		{"csv", "id,v\n1,a\r2,b\r", "id bigint; v varchar", "", `the line ends in "\r", and those before in "\n"`, 2},
+		{"csv", "id,v\r\n1,a\r\n\n2,b\r\n", "id bigint; v varchar", "", `the line ends in "\n", and those before in "\r\n"`, 3},
+		{"csv", "id,v\r\n1,a\r\n\n2,b\r\n", "", "", `the line ends in "\n", and those before in "\r\n"`, 3},
 		{"csv", "", "", "empty_files=skip", "there is nothing to find columns by", 0},
 		{"json", `{"":1}`, "", "", "a key is empty", 1},
 		{"json", `{"a":{"":1}}`, "", "", "a key is empty", 1},

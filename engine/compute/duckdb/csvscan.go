@@ -44,8 +44,15 @@ type csvRecord struct {
 	line   int64  // physical line on which it begins
 	offset int64  // bytes of the text before it
 	fields []csvField
-	end    string    // its line end; empty at the end of the file
+	end    string // its line end; empty at the end of the file
+	blank  csvBlank
 	wrong  *csvFault // why it is none; nil: it is one
+}
+
+// csvBlank is the last of the blank lines that stood before a record.
+type csvBlank struct {
+	line int64
+	end  string // empty: there was none
 }
 
 type csvField struct {
@@ -179,6 +186,7 @@ func (sc *csvScanner) next() (*csvRecord, error) {
 			return nil, err
 		}
 	}
+	var before csvBlank
 	for {
 		w := sc.buf[sc.start:sc.end]
 		if len(w) == 0 && sc.eof || sc.err != nil {
@@ -205,11 +213,12 @@ func (sc *csvScanner) next() (*csvRecord, error) {
 			return nil, sc.err
 		}
 		rec := &sc.rec
-		rec.raw, rec.line, rec.offset = w[:n], sc.line, sc.offset
+		rec.raw, rec.line, rec.offset, rec.blank = w[:n], sc.line, sc.offset, before
 		blank := n == len(rec.end) && rec.wrong == nil && !sc.blankIsNull()
 		sc.line += lines(rec.raw)
 		sc.pass(n)
 		if blank {
+			before = csvBlank{line: rec.line, end: rec.end}
 			continue
 		}
 		sc.judge()
