@@ -117,6 +117,7 @@ func windowMistakes(t *testing.T, f *fixture) {
 		{"b", nil, compute.Error{Kind: compute.BadOption, Input: "m", Column: "b", Message: "no order"}},
 		{"x", nil, compute.Error{Kind: compute.InputInvalid, Input: "m", Column: "x", Message: "nan: nothing could come after it"}},
 		{"k", &compute.Value{Text: "soon"}, compute.Error{Kind: compute.BadOption, Input: "m", Column: "k", Message: `"soon", where reading is to go on, is no BIGINT`}},
+		{"k", &compute.Value{Text: "10.7"}, compute.Error{Kind: compute.BadOption, Input: "m", Column: "k", Message: `"10.7", where reading is to go on, is no BIGINT`}},
 		{"k", &compute.Value{Text: "1\x00"}, compute.Error{Kind: compute.BadOption, Input: "m", Column: "k", Message: "is no BIGINT"}},
 	} {
 		_, err := f.ses.Greatest(t.Context(), r, tt.column, tt.after)

@@ -2,6 +2,7 @@ package duckdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func (s *session) Greatest(ctx context.Context, r compute.Relation, column strin
 		if after.Type != "" && after.Type != c.Type {
 			return g, nil
 		}
-		text, err := s.spelled(ctx, rel, c, after.Text)
+		text, err := s.spelled(ctx, rel, c, *after)
 		if err != nil {
 			return g, err
 		}
@@ -80,15 +81,24 @@ func (s *session) Greatest(ctx context.Context, r compute.Relation, column strin
 	return g, nil
 }
 
-// spelled gives a value of a column in the one spelling of its type.
-func (s *session) spelled(ctx context.Context, rel *relation, c compute.Column, text string) (string, error) {
-	bad := &compute.Error{Kind: compute.BadOption, Input: rel.name, Column: c.Name, Message: fmt.Sprintf("%q, where reading is to go on, is no %s", text, c.Type)}
-	if strings.ContainsRune(text, 0) {
+// spelled gives a value of a column in the one spelling of its type. What a person has written is not rounded or cut to be one.
+func (s *session) spelled(ctx context.Context, rel *relation, c compute.Column, v compute.Value) (string, error) {
+	bad := &compute.Error{Kind: compute.BadOption, Input: rel.name, Column: c.Name, Message: fmt.Sprintf("%q, where reading is to go on, is no %s", v.Text, c.Type)}
+	if strings.ContainsRune(v.Text, 0) {
 		return "", bad
 	}
+	if v.Type == "" {
+		var e *compute.Error
+		switch _, err := s.values(ctx, []string{v.Text}, c.Type); {
+		case errors.As(err, &e) && e.Kind == compute.BadOption:
+			return "", bad
+		case err != nil:
+			return "", err
+		}
+	}
 	var one *string
-	if err := s.conn.QueryRowContext(ctx, fmt.Sprintf("SELECT CAST(TRY_CAST(%s AS %s) AS VARCHAR)", literal(text), c.Type)).Scan(&one); err != nil {
-		return "", s.fail(ctx, err, "reading the value "+text+" failed")
+	if err := s.conn.QueryRowContext(ctx, fmt.Sprintf("SELECT CAST(TRY_CAST(%s AS %s) AS VARCHAR)", literal(v.Text), c.Type)).Scan(&one); err != nil {
+		return "", s.fail(ctx, err, "reading the value "+v.Text+" failed")
 	}
 	if one == nil {
 		return "", bad
