@@ -302,6 +302,7 @@ func TestReplacedFilesThatCannotBeRemoved(t *testing.T) {
 	if now := p.dataFiles("lake/orders"); len(now) != 2 {
 		t.Fatalf("files: %v", now)
 	}
+	p.runDay("2026-01-01").must(t, 0).says(t, "continuing run 2 as attempt 2", "nothing is left to be done")
 	p.runDay("2026-01-01").must(t, 1).says(t, "finished")
 	if now := p.dataFiles("lake/orders"); len(now) != 1 || now[0] == old[0] {
 		t.Errorf("files %v, were %v", now, old)

@@ -282,27 +282,25 @@ func (f *Folder) rebuild(ctx context.Context, s *Snapshot, strict bool) ([]*Foun
 	return slices.Collect(maps.Values(latest)), nil
 }
 
-// writeHints writes down what a look found out, when a start goes on. A hint need not survive a power cut: one that is
-// lost or torn is found out again.
+// writeHints writes down what a look found out, when a start goes on.
 func (f *Folder) writeHints(s *Snapshot) error {
 	for _, k := range sortedKeys(s.rebuilt) {
 		if k == s.key {
 			continue // of it comes a newer one
 		}
-		if err := f.writeHint(s.name, k, hint{Number: s.rebuilt[k]}, false); err != nil {
+		if err := f.writeHint(s.name, k, hint{Number: s.rebuilt[k]}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f *Folder) writeHint(app, key string, h hint, durable bool) error {
+// writeHint replaces a hint. It need not survive a power cut: one that is torn is found out again, and one that is as it was
+// names an older run of which all that counts is in the folders.
+func (f *Folder) writeHint(app, key string, h hint) error {
 	text, err := json.Marshal(h)
 	if err != nil {
 		return err
-	}
-	if durable {
-		return f.FS.Replace(f.tmp(), f.hintPath(app, key), text, 0o666)
 	}
 	tmp := f.tmp()
 	file, err := f.FS.Create(tmp, 0o666)

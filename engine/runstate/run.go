@@ -42,7 +42,10 @@ func (f *Folder) Create(s *Snapshot, d *Document) (*Run, error) {
 		return nil, err
 	}
 	own := hint{Number: n, Before: s.before(), Variables: d.App.Variables, Profile: d.App.Profile}
-	if err := f.writeHint(s.name, s.key, own, true); err != nil {
+	if err := f.writeHint(s.name, s.key, own); err != nil {
+		return nil, err
+	}
+	if err := f.FS.SyncDir(f.sub(hintsDir, s.name)); err != nil { // what is carried on from run to run is found by it
 		return nil, err
 	}
 	r := &Run{folder: f, number: n, name: s.name, path: f.sub(currentDir, n.file(s.name))}
@@ -65,7 +68,7 @@ func (f *Folder) Create(s *Snapshot, d *Document) (*Run, error) {
 	if s.newest.less(n) {
 		s.newest = n
 	}
-	if err := f.writeHint(s.name, "", hint{Number: s.newest}, true); err != nil {
+	if err := f.writeHint(s.name, "", hint{Number: s.newest}); err != nil {
 		return r, err
 	}
 	return r, f.mend(s.Latest, r, d)
@@ -190,10 +193,7 @@ func (f *Folder) moveAll(app string, newest Number, d *Document) error {
 			return err
 		}
 	}
-	if err := f.moveOne(app, newest); err != nil {
-		return err
-	}
-	return errors.Join(f.FS.SyncDir(f.sub(succeededDir)), f.FS.SyncDir(f.sub(currentDir)))
+	return f.moveOne(app, newest) // undone by a power cut, it is made again by the next start: what the file says is durable
 }
 
 func (f *Folder) moveOne(app string, n Number) error {
