@@ -363,3 +363,23 @@ func TestMarksSurviveANarrowerRun(t *testing.T) {
 		t.Errorf("%+v", all.Others)
 	}
 }
+
+// A run that died when all was done, and said so of every task, is not gone on with where an incremental task may find more to read:
+// a new run reads on. Without one there is nothing to do.
+func TestANewRunReadsOnAfterOneThatWasOver(t *testing.T) {
+	for _, incremental := range []bool{false, true} {
+		x := fileIn(currentDir, Number{5, 1}, false, is(Succeeded), is(Succeeded))
+		q := Start{Recover: Proof, Tasks: []Task{{Name: "a1", Config: "c1", Appends: true, Incremental: incremental}, {Name: "a2", Config: "c2", From: []string{"a1"}}}}
+		d, err := Decide(found(x), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Recovery == incremental || (d.Run == 6) != incremental || (d.Finish != nil) != incremental || (len(d.Tasks) == 2) != incremental {
+			t.Errorf("incremental %t: %+v", incremental, d)
+		}
+		q.Rerun = true
+		if d, err := Decide(found(x), q); err != nil || !d.Recovery {
+			t.Errorf("incremental %t, --rerun: %+v, %v", incremental, d, err)
+		}
+	}
+}
