@@ -534,3 +534,27 @@ func TestR46_WithoutVariables(t *testing.T) {
 		t.Fatalf("a has %d rows", n)
 	}
 }
+
+// A run that had committed everything and died before its state said so is not unfinished: the next start of the
+// pipeline, of whatever batch, has the state say what the ledger knows.
+func TestARunThatDiedWhenAllWasCommitted(t *testing.T) {
+	args := dayArgs("2026-01-01")
+	last := 0
+	for k, o := range newRecovery(t).trace(nil, args...) {
+		if o.Kind == "rename" && strings.HasSuffix(o.To, "current/shop.1.1.json") {
+			last = k + 1
+		}
+	}
+	p := newRecovery(t)
+	p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", last)}, args...).must(t, 137)
+	if f := p.states("shop")["1.1"]; f.IsFinal || f.folder != "current" {
+		t.Fatalf("it said that it has ended: %+v", f)
+	}
+	if r := p.runDay("2026-01-02").must(t, 0); strings.Contains(r.stderr, "unfinished") {
+		t.Errorf("it says: %s", r.stderr)
+	}
+	same(t, "state files", p.stateNames("shop"), []string{"succeeded/1.1", "succeeded/2.1"})
+	same(t, "the dead run", p.states("shop")["1.1"].tells(), []string{"clean SUCCEEDED 1", "rates SUCCEEDED 1", "report SUCCEEDED 1"})
+	p.run(args...).must(t, 0).says(t, "died before it could say so")
+	p.run(args...).must(t, 1).says(t, "finished since")
+}
