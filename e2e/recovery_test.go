@@ -317,8 +317,12 @@ func TestR46R51_OtherParameters(t *testing.T) {
 		p := fail(t)
 		p.runDay("2026-01-01", "--task", "rates", "--new-run").must(t, 0).says(t, "run 1 stays unfinished (rates), and this is run 2")
 		same(t, "state files", p.stateNames("shop"), []string{"current/1.1", "succeeded/2.1"})
-		p.runDay("2026-01-01").must(t, 1).says(t, "finished since")
-		p.runDay("2026-01-01", "--resume").must(t, 0).says(t, "clean is kept as finished ")
+		r := p.runDay("2026-01-01").must(t, 1).says(t, "finished since")
+		command := regexp.MustCompile(`run the rest: ([^;]*--resume)`).FindStringSubmatch(r.stderr)
+		if command == nil {
+			t.Fatalf("no command in: %s", r.stderr)
+		}
+		p.shell("/nowhere", command[1]).must(t, 0).says(t, "clean is kept as finished ")
 		p.hasRecovered("with --resume")
 	})
 	t.Run("configuration of what is kept", func(t *testing.T) {
@@ -375,6 +379,7 @@ func TestC109_StateOfOtherVersions(t *testing.T) {
 				t.Fatalf("%v, or no %s in %s", err, c.from, text)
 			}
 			p.write(file, strings.Replace(string(text), c.from, c.to, 1))
+			p.forged = true
 			before := p.contents(".")
 			p.run("status", "-c", "pipeline.yaml").must(t, 0)
 			p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 0)
