@@ -317,8 +317,12 @@ func TestR46R51_OtherParameters(t *testing.T) {
 		p := fail(t)
 		p.runDay("2026-01-01", "--task", "rates", "--new-run").must(t, 0).says(t, "run 1 stays unfinished (rates), and this is run 2")
 		same(t, "state files", p.stateNames("shop"), []string{"current/1.1", "succeeded/2.1"})
-		p.runDay("2026-01-01").must(t, 1).says(t, "finished since")
-		p.runDay("2026-01-01", "--resume").must(t, 0).says(t, "clean is kept as finished ")
+		r := p.runDay("2026-01-01").must(t, 1).says(t, "finished since")
+		command := regexp.MustCompile(`run the rest: ([^;]*--resume)`).FindStringSubmatch(r.stderr)
+		if command == nil {
+			t.Fatalf("no command in: %s", r.stderr)
+		}
+		p.shell("/nowhere", command[1]).must(t, 0).says(t, "clean is kept as finished ")
 		p.hasRecovered("with --resume")
 	})
 	t.Run("configuration of what is kept", func(t *testing.T) {
@@ -375,6 +379,7 @@ func TestC109_StateOfOtherVersions(t *testing.T) {
 				t.Fatalf("%v, or no %s in %s", err, c.from, text)
 			}
 			p.write(file, strings.Replace(string(text), c.from, c.to, 1))
+			p.forged = true
 			before := p.contents(".")
 			p.run("status", "-c", "pipeline.yaml").must(t, 0)
 			p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 0)
@@ -533,4 +538,28 @@ func TestR46_WithoutVariables(t *testing.T) {
 	if n := len(p.rows("lake/a")); n != 2 {
 		t.Fatalf("a has %d rows", n)
 	}
+}
+
+// A run that had committed everything and died before its state said so is not unfinished: the next start of the
+// pipeline, of whatever batch, has the state say what the ledger knows.
+func TestARunThatDiedWhenAllWasCommitted(t *testing.T) {
+	args := dayArgs("2026-01-01")
+	last := 0
+	for k, o := range newRecovery(t).trace(nil, args...) {
+		if o.Kind == "rename" && strings.HasSuffix(o.To, "current/shop.1.1.json") {
+			last = k + 1
+		}
+	}
+	p := newRecovery(t)
+	p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", last)}, args...).must(t, 137)
+	if f := p.states("shop")["1.1"]; f.IsFinal || f.folder != "current" {
+		t.Fatalf("it said that it has ended: %+v", f)
+	}
+	if r := p.runDay("2026-01-02").must(t, 0); strings.Contains(r.stderr, "unfinished") {
+		t.Errorf("it says: %s", r.stderr)
+	}
+	same(t, "state files", p.stateNames("shop"), []string{"succeeded/1.1", "succeeded/2.1"})
+	same(t, "the dead run", p.states("shop")["1.1"].tells(), []string{"clean SUCCEEDED 1", "rates SUCCEEDED 1", "report SUCCEEDED 1"})
+	p.run(args...).must(t, 0).says(t, "died before it could say so")
+	p.run(args...).must(t, 1).says(t, "finished since")
 }

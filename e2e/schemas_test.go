@@ -72,7 +72,7 @@ func (p *project) checkLedger() {
 	if p.forged {
 		return
 	}
-	for name, pattern := range map[string]string{"batch": "batches/*/*/*/*.json", "run": "runs/*.json"} {
+	for name, pattern := range map[string]string{"batch": "batches/*/*/*/*.json", "run": "runs/*.json", "run-state": "state/[cs]u*/*.json"} {
 		files, err := filepath.Glob(filepath.Join(p.dir, ".ubunye", pattern))
 		if err != nil {
 			p.t.Fatal(err)

@@ -76,7 +76,7 @@ func inside(folder, path string) bool {
 // explainAlive is for a run of the same variables that lives. Its batches may be others than those of this start.
 func (r *run) explainAlive(x *runstate.Found) *problem.Problem {
 	p := &problem.Problem{Code: problem.RunLeaseHeld, Data: untouched, Message: "refused: " + r.aliveText(x) + " is going on"}
-	p.Hint = "stop it, or wait for it to end: " + r.commandWith("--wait=10m")
+	p.Hint = "stop it, or wait for it to end: " + r.command("--wait=10m")
 	if record, err := r.ledger.RecordOf(x.Document.LedgerRun); err == nil {
 		p.Hint = r.waitHint(record.Run, record.Age)
 	}
@@ -137,11 +137,11 @@ func (r *run) explainUnproven(e *runstate.UnprovenError) *problem.Problem {
 	return p
 }
 
-// commandWith is what the person typed, with one more flag, without those that exclude it.
+// commandWith is what the person typed, with one more flag, without those that contradict it.
 func (r *run) commandWith(flag string) string {
-	words := r.without("--resume", "--rerun", "--new-run")
-	if flag == "--resume" && slices.Contains(r.options.Command, "--new-run") {
-		words = r.without("--resume", "--rerun")
+	words := r.without("--resume", "--rerun")
+	if flag == "--new-run" {
+		words = r.without(flag)
 	}
 	return quoteAll(append(words, flag))
 }

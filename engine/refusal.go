@@ -133,7 +133,15 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 		Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s: %s in %s); running it again would add the batch twice",
 			ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run, report.Count(rows, "row"), report.Count(files, "file")),
 		Data: untouched,
-		Hint: "to replace it: " + r.command("--rerun") + r.thenReaders(e.Batch.Task) + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
+		Hint: "to replace it: " + r.command("--rerun") + r.thenReaders(e.Batch.Task) + r.keepAndRunTheRest() + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
+}
+
+// keepAndRunTheRest is the way on where other tasks have still to run.
+func (r *run) keepAndRunTheRest() string {
+	if len(r.plan.Tasks) < 2 || r.options.Resume {
+		return ""
+	}
+	return " ; to keep what is finished and run the rest: " + r.commandWith("--resume")
 }
 
 // cannotTakeBack names an output that replaced its folder when the batch finished, and that does so no more: a rerun
