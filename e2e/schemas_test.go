@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -79,8 +80,8 @@ func (p *project) checkLedger() {
 		}
 		for _, file := range files {
 			text, err := os.ReadFile(file)
-			if err != nil || !json.Valid(text) {
-				continue // damaged by the test
+			if err != nil || !json.Valid(text) || name == "run-state" && !bytes.Contains(text, []byte(`"engine": "ubunye"`)) {
+				continue // damaged by the test, or of another program
 			}
 			if err := schema(p.t, name).Check(text); err != nil {
 				p.t.Errorf("%s: %v", file, err)
