@@ -42,12 +42,15 @@ func checkJSON(t *testing.T, args []string, r result) {
 	if verb == "backfill" && !slices.Contains(args, "--dry-run") {
 		verb = "run"
 	}
+	if verb == "state" && len(args) > 1 {
+		verb += "-" + args[1]
+	}
 	switch verb {
 	case "run":
 		if err := schema(t, "events").CheckLines(r.stdout); err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
-	case "plan", "backfill", "status", "recover", "show", "plugin":
+	case "plan", "backfill", "status", "recover", "show", "plugin", "state-list", "state-show", "state-accept", "state-migrate", "state-prune", "state-reindex":
 		if verb == "plugin" {
 			verb = "plugins"
 		}

@@ -26,6 +26,7 @@ const (
 	LedgerUnwritable Code = "LedgerUnwritable" // the ledger folder cannot be written
 	TargetElsewhere  Code = "TargetElsewhere"  // the output folder belongs to another ledger
 	WorkLeft         Code = "WorkLeft"         // an earlier commit's to-do list cannot be carried out
+	NothingLeft      Code = "NothingLeft"      // of the run that is to be accepted nothing is left to be done
 
 	// Exit 2: usage or configuration.
 	Usage         Code = "Usage"         // the command line is wrong
@@ -76,7 +77,7 @@ const (
 // Exit returns the exit code of the program for c; an unknown code is a failure (4).
 func (c Code) Exit() int {
 	switch c {
-	case RunLeaseHeld, WaitTimedOut, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft:
+	case RunLeaseHeld, WaitTimedOut, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft, NothingLeft:
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage

@@ -189,11 +189,14 @@ func (f *Folder) read(app string, n Number) (*Found, error) {
 		found.Document, found.Err = nil, &UnreadableError{Path: found.Path,
 			Reason: "it says that it is " + Number{d.Run, d.Attempt}.file(d.App.Name)}
 	}
-	if d := found.Document; d != nil && !succeeded && d.LedgerRun != "" && f.Alive != nil {
+	if d := found.Document; d != nil && !succeeded && f.mayLive(d) {
 		found.Alive, err = f.Alive(d.LedgerRun)
 	}
 	return found, err
 }
+
+// mayLive tells whether a document leaves open that its attempt goes on, so that the ledger must be asked.
+func (f *Folder) mayLive(d *Document) bool { return d.LedgerRun != "" && !d.Final && f.Alive != nil }
 
 // aliveError is the refusal of what must not be done to a run that is alive.
 func (x *Found) aliveError() error {
