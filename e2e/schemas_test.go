@@ -50,7 +50,7 @@ func checkJSON(t *testing.T, args []string, r result) {
 		if err := schema(t, "events").CheckLines(r.stdout); err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
-	case "plan", "backfill", "status", "recover", "show", "plugin", "state-list", "state-show", "state-accept", "state-migrate", "state-prune", "state-reindex":
+	case "plan", "backfill", "status", "recover", "show", "plugin", "state-list", "state-show", "state-accept", "state-migrate", "state-import", "state-prune", "state-reindex":
 		if verb == "plugin" {
 			verb = "plugins"
 		}

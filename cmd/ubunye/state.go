@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
-	_ "time/tzdata" // --time-zone means the same on machines that have no zones
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +25,7 @@ these commands but import touches the ledger, and none touches the data.`
 func (a *app) stateCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "state", Short: "Look at the run state, accept what will not be done, take over from older programs", Long: stateHelp, Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateAcceptCommand(), a.stateMigrateCommand(), a.statePruneCommand(), a.stateReindexCommand())
+	cmd.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateAcceptCommand(), a.stateMigrateCommand(), a.stateImportCommand(), a.statePruneCommand(), a.stateReindexCommand())
 	return cmd
 }
 
@@ -392,22 +390,4 @@ func whoami() string {
 		name += "@" + host
 	}
 	return name
-}
-
-// localZone is the zone of this machine, by its name where that can be found out: what is written down must mean the same
-// elsewhere.
-func localZone() *time.Location {
-	if name, set := os.LookupEnv("TZ"); set {
-		if zone, err := time.LoadLocation(strings.TrimPrefix(name, ":")); err == nil {
-			return zone
-		}
-	}
-	if target, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {
-		if _, name, ok := strings.Cut(filepath.ToSlash(target), "/zoneinfo/"); ok {
-			if zone, err := time.LoadLocation(name); err == nil {
-				return zone
-			}
-		}
-	}
-	return time.Local
 }

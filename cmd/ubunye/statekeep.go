@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,23 +24,15 @@ Times that have no zone, as Smart Data Lake Builder wrote them for long, are tak
 
 func (a *app) stateMigrateCommand() *cobra.Command {
 	var f stateFlags
-	var zone string
+	var zone zoneFlag
 	var dryRun bool
 	cmd := &cobra.Command{Use: "migrate {-s FOLDER | -c FILE}", Short: "Bring state files of older formats, and of Smart Data Lake Builder, to this one's", Long: stateMigrateHelp, Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			at := localZone()
-			if cmd.Flags().Changed("time-zone") {
-				named, err := time.LoadLocation(zone)
-				if err != nil || zone == "" || zone == "Local" {
-					return usage(fmt.Sprintf("--time-zone: there is no zone %q", zone), "as Europe/Zurich or UTC")
-				}
-				at = named
-			}
 			e, o, err := f.open(cmd, a)
 			if err != nil {
 				return err
 			}
-			did, err := e.StateMigrate(cmd.Context(), o, at, dryRun)
+			did, err := e.StateMigrate(cmd.Context(), o, zone.location(), dryRun)
 			switch {
 			case did.Folder == "": // nothing was looked at
 			case f.asJSON:
@@ -49,15 +40,14 @@ func (a *app) stateMigrateCommand() *cobra.Command {
 					err = printing
 				}
 			default:
-				a.printMigrated(did, err == nil, !cmd.Flags().Changed("time-zone"))
+				a.printMigrated(did, err == nil, zone.at == nil)
 			}
 			return err
 		}}
 	f.add(cmd, false)
 	s := cmd.Flags()
-	s.StringVar(&zone, "time-zone", "", "`ZONE` in which times are that have none, as Europe/Zurich (default: this machine's)")
+	zone.add(cmd)
 	s.BoolVar(&dryRun, "dry-run", false, "tell which files would be changed; nothing is written")
-	complete(cmd, "time-zone", cobra.NoFileCompletions)
 	return cmd
 }
 

@@ -54,6 +54,7 @@ func files() map[string]func(s *source, out io.Writer) error {
 		"schemas/state-list.schema.json":      list("ubunye state list --json", "engine.StateRun"),
 		"schemas/state-show.schema.json":      printed("ubunye state show --json", "engine.StateDetail"),
 		"schemas/state-accept.schema.json":    printed("ubunye state accept --json", "engine.StateAccepted"),
+		"schemas/state-import.schema.json":    printed("ubunye state import --json", "engine.StateImported"),
 		"schemas/state-migrate.schema.json":   printed("ubunye state migrate --json", "engine.StateMigrated"),
 		"schemas/state-prune.schema.json":     printed("ubunye state prune --json", "engine.StatePruned"),
 		"schemas/state-reindex.schema.json":   printed("ubunye state reindex --json", "engine.StateReindexed"),
