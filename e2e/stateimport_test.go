@@ -150,8 +150,14 @@ func TestImportTellsWhatIsWrong(t *testing.T) {
 		"claimed twice":         {[]string{"../lake/orders/dt=2026-01-01/old-0.parquet"}, nil, []string{"is claimed by task clean_orders, batch dt=2026-01-01 too"}},
 		"a folder":              {[]string{"dt=2026-01-02"}, nil, []string{"is a directory"}},
 		"a torn note":           {nil, func(p *project) { p.spoilNote(1, func(text string) string { return text[:len(text)/2] }) }, []string{"unexpected EOF", "restore it from a copy"}},
-		"another output":        {nil, func(p *project) { p.spoilNote(1, func(text string) string { return strings.Replace(text, `"out"`, `"other"`, 1) }) }, []string{"has no output out, which orders would be", "it has other"}},
-		"one output more":       {nil, func(p *project) { p.spoilNote(1, func(text string) string { return strings.Replace(text, `"outputs": {`, `"outputs": {"more": {"claimed": []}, `, 1) }) }, []string{"wrote an output more too"}},
+		"another output": {nil, func(p *project) {
+			p.spoilNote(1, func(text string) string { return strings.Replace(text, `"out"`, `"other"`, 1) })
+		}, []string{"has no output out, which orders would be", "it has other"}},
+		"one output more": {nil, func(p *project) {
+			p.spoilNote(1, func(text string) string {
+				return strings.Replace(text, `"outputs": {`, `"outputs": {"more": {"claimed": []}, `, 1)
+			})
+		}, []string{"wrote an output more too"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

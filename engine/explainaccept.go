@@ -51,7 +51,7 @@ func (r *run) explainAccept(err error, _ string) *problem.Problem {
 		return &problem.Problem{Code: problem.RunLeaseHeld, Message: "refused: " + alive.Error(), Data: unchanged,
 			Hint: "wait for it to end, or stop it; then: " + r.command("")}
 	case errors.As(err, &unjudged):
-		return &problem.Problem{Code: problem.RunLeaseHeld, Message: "refused: " + unjudged.Error(), Data: unchanged,
+		return &problem.Problem{Code: problem.RunLeaseHeld, Message: "refused: " + err.Error(), Data: unchanged,
 			Hint: "name its pipeline with -c FILE, which says where the ledger is"}
 	case errors.As(err, &absent):
 		return &problem.Problem{Code: problem.Usage, Message: absent.Error(), Hint: "these are there: " + r.stateCommand("list")}

@@ -25,10 +25,10 @@ type stateDir struct {
 }
 
 // unjudgedError is a run of which nobody can tell whether it is alive, because its ledger is not known.
-type unjudgedError struct{ run, folder string }
+type unjudgedError struct{ run string }
 
 func (e *unjudgedError) Error() string {
-	return fmt.Sprintf("whether run %s in %s is alive can be told by its ledger alone, which is not known", e.run, e.folder)
+	return fmt.Sprintf("whether its run %s is alive can be told by its ledger alone, which is not known", e.run)
 }
 
 // stateFolderOption is the setting that names the folder.
@@ -72,7 +72,7 @@ func (e *Engine) openStateFolder(ctx context.Context, o Options, name string) (*
 	}
 	r := &run{Engine: e, options: o, config: &config.Pipeline{Name: name}, plan: &plan.Plan{}}
 	s := &stateDir{run: r, name: name, Folder: &runstate.Folder{Path: path, FS: e.FS, Now: e.Now, Version: e.Version}}
-	s.Alive = func(id string) (bool, error) { return false, &unjudgedError{id, path} }
+	s.Alive = func(id string) (bool, error) { return false, &unjudgedError{id} }
 	beside := filepath.Dir(path)
 	for _, name := range []string{"id", "runs"} {
 		if _, err := os.Stat(filepath.Join(beside, name)); err != nil {

@@ -314,7 +314,9 @@ func whyNot(x *runstate.Found) []string {
 			text += "it has not begun"
 		case a.Message != "":
 			text += a.Message
-		case a.Cause != "":
+		case a.State == runstate.Cancelled && a.Cause == "":
+			text += "it was cancelled"
+		case a.State == runstate.Cancelled:
 			text += "cancelled: " + string(a.Cause)
 		default:
 			text += "it ended as " + string(a.State)

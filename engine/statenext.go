@@ -25,6 +25,9 @@ func (s *stateDir) foreseeStart(ctx context.Context, x *runstate.Found, detail *
 	switch {
 	case detail.State == RunRunning:
 		detail.Next = "a start with the same variables is refused as long as it runs"
+	case latest != nil && latest.Run > x.Run && latest.Err != nil:
+		detail.Next = fmt.Sprintf("a start is refused, because the file of run %d, which came after it, cannot be used", latest.Run)
+		detail.Commands = append(detail.Commands, s.stateCommand("show", strconv.FormatInt(latest.Run, 10)))
 	case latest != nil && latest.Run > x.Run:
 		detail.Next = fmt.Sprintf("a start goes by run %d, which came after it", latest.Run)
 	case detail.State == RunSucceeded, detail.State == RunAccepted:

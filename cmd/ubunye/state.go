@@ -25,6 +25,7 @@ these commands but import touches the ledger, and none touches the data.`
 func (a *app) stateCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "state", Short: "Look at the run state, accept what will not be done, take over from older programs", Long: stateHelp, Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateAcceptCommand(), a.stateMigrateCommand(), a.stateImportCommand(), a.statePruneCommand(), a.stateReindexCommand())
 	return cmd
 }

@@ -95,7 +95,7 @@ func (f *Folder) checkOne(dir, app string, n Number) (m Migrated, older bool, er
 		return m, false, err
 	}
 	if dir == currentDir && f.mayLive(d) {
-		if alive, err := f.Alive(d.LedgerRun); err != nil {
+		if alive, err := f.isAlive(path, d); err != nil {
 			return m, false, err
 		} else if alive {
 			return m, false, &AliveError{Name: app, Run: n.Run, Attempt: n.Attempt, ID: d.LedgerRun, Path: path}
