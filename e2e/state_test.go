@@ -166,7 +166,9 @@ func TestC015AcceptAndMv(t *testing.T) {
 		stateFile{run: 1, attempt: attempt, dt: "2026-01-01", tasks: oneFailed, final: true}.put(p, folder+"/current")
 	}
 	c := []string{"-c", "pipeline.yaml"}
-	accept := func(words ...string) result { return p.run(append(append([]string{"state", "accept"}, words...), c...)...) }
+	accept := func(words ...string) result {
+		return p.run(append(append([]string{"state", "accept"}, words...), c...)...)
+	}
 	accept("1").must(t, 2).oneLine(t).says(t, "why the run is accepted is not said", "--reason TEXT")
 	accept("1", "--reason", " ").must(t, 2)
 	accept("one", "--reason", "x").must(t, 2).says(t, `"one" is not the number of a run`)

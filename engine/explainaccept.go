@@ -81,9 +81,14 @@ func (r *run) explainStateFile(err error) *problem.Problem {
 	case !errors.As(err, &unreadable):
 		return nil
 	}
-	number, is := stateFileNumber(unreadable.Path)
+	name, number, is := stateFileName(unreadable.Path)
 	if !is {
 		return nil
+	}
+	if r.options.File == "" && r.config.Name != name { // the folder may have runs of others too
+		c, p := *r, *r.config
+		p.Name, c.config = name, &p
+		r = &c
 	}
 	p := &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
 		Hint: "restore the file from a copy; if there is none, give the run up, which keeps the file: " + r.stateCommand("accept", strconv.FormatInt(number, 10), "--reason", "…")}
@@ -93,13 +98,13 @@ func (r *run) explainStateFile(err error) *problem.Problem {
 	return p
 }
 
-// stateFileNumber is the number of the run whose state file a path is; not is: it is none.
-func stateFileNumber(path string) (number int64, is bool) {
+// stateFileName is the pipeline, and the number of the run, whose state file a path is; not is: it is none.
+func stateFileName(path string) (name string, number int64, is bool) {
 	dir := filepath.Base(filepath.Dir(path))
 	words := strings.Split(filepath.Base(path), ".")
 	if dir != "current" && dir != "succeeded" || len(words) != 4 || words[3] != "json" {
-		return 0, false
+		return "", 0, false
 	}
 	number, err := strconv.ParseInt(words[1], 10, 64)
-	return number, err == nil
+	return words[0], number, err == nil
 }

@@ -65,7 +65,7 @@ func (e *Engine) StatePrune(ctx context.Context, o Options, name string, keep in
 	did := StatePruned{Pipeline: s.name, DryRun: dryRun, Removed: append([]string{}, removed...)}
 	runs := map[int64]bool{}
 	for _, path := range removed {
-		if n, is := stateFileNumber(path); is {
+		if _, n, is := stateFileName(path); is {
 			runs[n] = true
 		}
 	}
@@ -96,7 +96,6 @@ func (e *Engine) StateReindex(ctx context.Context, o Options) (StateReindexed, e
 	var problems problem.List
 	for _, x := range bad {
 		did.Left = append(did.Left, x.Path)
-		s.config.Name = x.Name // for hints
 		for _, p := range s.explain(x.Err, "") {
 			p.Data = "its run has no line in the index; all others have"
 			problems = append(problems, p)
