@@ -16,8 +16,8 @@ import (
 // unchanged is what became of the run state when a command is refused.
 const unchanged = "nothing was changed"
 
-// explainState explains an error of a command on the run state, which never touches the data.
-func (s *stateDir) explainState(ctx context.Context, err error) error {
+// outcome explains an error of a command on the run state, which never touches the data.
+func (s *stateDir) outcome(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}

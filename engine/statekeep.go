@@ -40,7 +40,7 @@ func (e *Engine) StateMigrate(ctx context.Context, o Options, zone *time.Locatio
 			did.Zone = m.Zone
 		}
 	}
-	return did, s.explainState(ctx, err)
+	return did, s.outcome(ctx, err)
 }
 
 // StatePruned is what was removed from a folder of run state.
@@ -70,7 +70,7 @@ func (e *Engine) StatePrune(ctx context.Context, o Options, name string, keep in
 		}
 	}
 	did.Runs = len(runs)
-	return did, s.explainState(ctx, err)
+	return did, s.outcome(ctx, err)
 }
 
 // StateReindexed is what became of index.json.
@@ -91,7 +91,7 @@ func (e *Engine) StateReindex(ctx context.Context, o Options) (StateReindexed, e
 	lines, bad, err := s.Reindex(ctx)
 	did := StateReindexed{Index: filepath.Join(s.Path, "index.json"), Lines: lines, Left: []string{}}
 	if err != nil {
-		return did, s.explainState(ctx, err)
+		return did, s.outcome(ctx, err)
 	}
 	var problems problem.List
 	for _, x := range bad {

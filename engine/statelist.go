@@ -236,7 +236,7 @@ func (e *Engine) StateShow(ctx context.Context, o Options, name string, number i
 		err = x.Err
 	}
 	if err != nil {
-		return StateDetail{}, s.explainState(ctx, err)
+		return StateDetail{}, s.outcome(ctx, err)
 	}
 	d := x.Document
 	detail := StateDetail{StateRun: s.stateRun(x, unjudged), First: d.RunStart, Compute: d.App.Compute, Version: d.Version.Version, Accepted: acceptance(d.Accepted),
@@ -350,7 +350,7 @@ func (e *Engine) StateAccept(ctx context.Context, o Options, name string, number
 	}
 	before, err := s.Find(ctx, s.name, number)
 	if err != nil {
-		return StateAccepted{}, s.explainState(ctx, err)
+		return StateAccepted{}, s.outcome(ctx, err)
 	}
 	given := []string{}
 	if before.Document != nil {
@@ -358,7 +358,7 @@ func (e *Engine) StateAccept(ctx context.Context, o Options, name string, number
 	}
 	x, err := s.Accept(ctx, s.name, number, task, runstate.Acceptance{Who: who, Reason: reason})
 	if err != nil {
-		return StateAccepted{}, s.explainState(ctx, err)
+		return StateAccepted{}, s.outcome(ctx, err)
 	}
 	did := StateAccepted{Pipeline: x.Name, Run: x.Run, Attempt: x.Attempt, Task: task, GivenUp: given, Path: x.Path}
 	a := x.Document.Accepted

@@ -18,7 +18,7 @@ func (s *stateDir) foreseeStart(ctx context.Context, x *runstate.Found, detail *
 	d := x.Document
 	look, err := s.Look(ctx, s.name, runstate.Params{Variables: d.App.Variables, Profile: d.App.Profile}, s.config.State.Strict)
 	if err != nil {
-		return s.explainState(ctx, err)
+		return s.outcome(ctx, err)
 	}
 	accept := s.stateCommand("accept", strconv.FormatInt(x.Run, 10), "--reason", "…")
 	latest := look.Latest

@@ -177,6 +177,9 @@ func (a *app) printRuns(runs []engine.StateRun, named bool) error {
 		if named {
 			cells = append([]string{pipeline}, cells...)
 		}
+		for len(cells) > 0 && cells[len(cells)-1] == "" { // no spaces at the end of the line
+			cells = cells[:len(cells)-1]
+		}
 		for i, c := range cells {
 			cells[i] = report.Line(c)
 		}
