@@ -16,7 +16,7 @@ import (
 // it would do with the tasks.
 func (s *stateDir) foreseeStart(ctx context.Context, x *runstate.Found, detail *StateDetail) error {
 	d := x.Document
-	look, err := s.Look(ctx, s.name, runstate.Params{Variables: d.App.Variables, Profile: d.App.Profile}, s.config.State.Strict)
+	look, err := s.Look(ctx, s.name, runstate.Params{Variables: d.App.Variables, Profile: d.App.Profile, Selected: d.App.Tasks}, s.config.State.Strict)
 	if err != nil {
 		return s.outcome(ctx, err)
 	}

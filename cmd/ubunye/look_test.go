@@ -32,7 +32,7 @@ func TestResultsKeepToTheirLines(t *testing.T) {
 		}, []string{"t.o: 1 row in out/" + good, "", "  " + good, "  -----------", "  " + good}},
 		{"state list", func() {
 			_ = a.printRuns([]engine.StateRun{{Run: 1, Attempt: 1, Batch: "region=" + bad, State: engine.RunUnreadable, Problem: bad}}, false)
-		}, []string{"RUN  ATTEMPT  BATCH               STATE       TASKS  BEGUN  TOOK", "1    1        region=" + good + "  unreadable", "run 1: " + good}},
+		}, []string{"RUN  ATTEMPT  BATCH               STATE  TASKS  BEGUN  TOOK", "1    1        region=" + good + "  unreadable", "run 1: " + good}},
 		{"state show", func() {
 			a.printRunDetail(engine.StateDetail{StateRun: engine.StateRun{Pipeline: "p", Run: 1, Attempt: 1, Batch: "region=" + bad, State: engine.RunFailed, Of: 1, Path: "/" + bad}, Why: []string{bad}, Next: bad,
 				Tasks: []engine.StateTask{{Task: "t", State: "FAILED", Message: bad}}, Accepted: &engine.Acceptance{Who: bad, Reason: bad}})
