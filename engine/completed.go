@@ -59,7 +59,11 @@ func (r *run) sameInputs(ctx context.Context, t plan.Task, f *ledger.Finished) b
 		if in.From != nil && r.completed[in.From.Task] == nil {
 			return false
 		}
-		files, err := r.Compute.Files(ctx, r.asked(in, r.completed))
+		asked, err := r.settled(ctx, r.asked(in, r.completed))
+		if err != nil {
+			return false
+		}
+		files, err := r.Compute.Files(ctx, asked)
 		if err != nil {
 			return false
 		}

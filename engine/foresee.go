@@ -56,8 +56,11 @@ func (r *run) foreseeInputs(ctx context.Context, task *PlannedTask, t plan.Task,
 // foreseeInput opens one input. What is wrong with its files is told as what it is, and not as an error: they may not be there yet.
 func (r *run) foreseeInput(ctx context.Context, session compute.Session, task string, in config.Input, had *shapes) (*PlannedInput, drift, error) {
 	planned := &PlannedInput{Input: in.Name, Format: in.Format, Path: in.Written}
-	asked := r.asked(in, nil)
-	asked.Known = had.known(in)
+	asked, err := r.settled(ctx, r.asked(in, nil))
+	if err != nil {
+		return planned, drift{}, planned.cannot(ctx, err)
+	}
+	asked.Known, planned.Version = had.known(in), asked.Version
 	files, err := r.Compute.Files(ctx, asked)
 	if err != nil {
 		return planned, drift{}, planned.cannot(ctx, err)

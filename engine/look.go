@@ -57,6 +57,7 @@ type PlannedInput struct {
 	Input   string          `json:"input"`             // name of the input
 	Format  string          `json:"format"`            // of its files
 	Path    string          `json:"path"`              // as written in the pipeline
+	Version *int64          `json:"version,omitempty"` // of the table that it would read; absent: its format knows none
 	Files   int             `json:"files"`             // how many files it would read
 	Bytes   int64           `json:"bytes"`             // of these files
 	Columns []ledger.Column `json:"columns,omitempty"` // that it would have; absent: see unread

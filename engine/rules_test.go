@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"engine/config/gen":               {"engine/config"},
 	"engine/plan":                     {"engine/config", "engine/problem"},
 	"engine/compute":                  {},
-	"engine/compute/duckdb":           {"engine/compute"},
+	"engine/compute/duckdb":           {"engine/compute", "engine/deltalog", "engine/deltalog/schema"},
 	"engine/compute/computetest":      {"engine/compute"},
 	"engine/expect":                   {"engine/compute"},
 	"engine/abi":                      {},

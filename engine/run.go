@@ -20,17 +20,18 @@ const cleanUp = 10 * time.Second
 // run is one start of the program.
 type run struct {
 	*Engine
-	options Options
-	config  *config.Pipeline
-	plan    *plan.Plan
-	host    *writer.Host
-	formats *formats
-	ledger  *ledger.Ledger
-	record  *ledger.Run
-	leases  []*ledger.Lease          // in the order of plan.Tasks
-	stuck   map[string][]ledger.Left // what is left of the run's own batches and cannot be finished, by batch
-	early   *early
-	scratch string // name of what the run keeps outside its ledger; "": there was no ledger yet
+	options  Options
+	config   *config.Pipeline
+	plan     *plan.Plan
+	host     *writer.Host
+	formats  *formats
+	ledger   *ledger.Ledger
+	record   *ledger.Run
+	leases   []*ledger.Lease          // in the order of plan.Tasks
+	stuck    map[string][]ledger.Left // what is left of the run's own batches and cannot be finished, by batch
+	early    *early
+	versions versions // of the tables that it reads
+	scratch  string   // name of what the run keeps outside its ledger; "": there was no ledger yet
 
 	completed map[string]*ledger.Finished // by task: committed by a run that died before it could say so
 }

@@ -160,6 +160,7 @@ func (b *batch) readInput(ctx context.Context, in config.Input, prints map[strin
 	b.pinned[in.Name] = files
 	b.progress.listed(files)
 	read := fingerprint(files)
+	read.Version = asked.Version
 	if hasShape(in) {
 		if d, err = b.drifted(ctx, b.session, b.task.Name, in, asked, relation, files, b.shapes); err != nil {
 			return d, err
@@ -185,7 +186,7 @@ func (b *batch) input(ctx context.Context, in config.Input) (compute.Input, erro
 			return compute.Input{}, err
 		}
 	}
-	return b.asked(in, b.sources), nil
+	return b.settled(ctx, b.asked(in, b.sources))
 }
 
 // asked is what the compute engine is asked to read. sources are the commits, by task, that from reads.
@@ -241,7 +242,8 @@ func (b *batch) lookForRows(ctx context.Context, in config.Input, relation compu
 type inputPrint struct {
 	Files       int    `json:"files"`
 	Bytes       int64  `json:"bytes"`
-	Fingerprint string `json:"fingerprint"` // SHA-256 of names, sizes and times
+	Fingerprint string `json:"fingerprint"`       // SHA-256 of names, sizes and times
+	Version     *int64 `json:"version,omitempty"` // of the table; absent: its format knows none
 
 	Rows     *int64 `json:"rows,omitempty"`     // read; of an input with rejects
 	Rejected *int64 `json:"rejected,omitempty"` // of them

@@ -78,7 +78,11 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 		a.line("  after %s", strings.Join(t.After, ", "))
 	}
 	for _, in := range t.Inputs {
-		a.line("  input %s: %s from %s, %s (%s), columns not declared", in.Input, in.Format, in.Path, report.Count(int64(in.Files), "file"), report.Size(in.Bytes))
+		version := ""
+		if in.Version != nil {
+			version = fmt.Sprintf(" version %d", *in.Version)
+		}
+		a.line("  input %s: %s from %s%s, %s (%s), columns not declared", in.Input, in.Format, in.Path, version, report.Count(int64(in.Files), "file"), report.Size(in.Bytes))
 		for _, text := range in.Changes {
 			a.line("    %s", text)
 		}

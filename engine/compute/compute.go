@@ -15,6 +15,9 @@ import (
 type Engine interface {
 	// Files lists what Session.Input would read now, in the same order, and opens none of it. The error is of the same kinds.
 	Files(ctx context.Context, in Input) ([]File, error)
+	// Version tells which version of a table an input would read now, so that all of a run can read the same one; nil: its format
+	// knows no versions.
+	Version(ctx context.Context, in Input) (*int64, error)
 	// SaysColumns tells whether files of a format of inputs say themselves what columns they have, so that opening an input reads
 	// no values, also if none are declared.
 	SaysColumns(format string) bool
@@ -114,10 +117,13 @@ type RowReader interface {
 // Input describes files to read.
 type Input struct {
 	Name    string            // the relation's name
-	Format  string            // "csv", "json" or "parquet"
+	Format  string            // "csv", "json", "parquet" or "delta"
 	Path    string            // absolute path, possibly a glob (*, ?, [..], **)
 	Columns []Column          // declared columns, found in the file by name; empty: as the file says
 	Options map[string]string // format options, as "delimiter"
+
+	// Version, if not nil, is the version of the table that is read, whatever Options say of it.
+	Version *int64
 
 	// Known, of an input without Columns, are the columns that it had at earlier times, a set for each, the one that counts most
 	// first. A column has the type that it had, if that holds all its values of today without loss and without another reading:

@@ -118,10 +118,10 @@ func taskField() *Field {
 
 func inputField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
-		{Name: "format", Kind: Choice, Required: true, Unless: "from", Values: []string{"csv", "json", "parquet"}, LaterOf: []string{"delta", "jdbc"}, Example: "csv",
-			Doc: "The format of the files."},
+		{Name: "format", Kind: Choice, Required: true, Unless: "from", Values: []string{"csv", "json", "parquet", "delta"}, LaterOf: []string{"jdbc"}, Example: "csv",
+			Doc: "The format of the files; delta is a Delta table."},
 		{Name: "path", Kind: Path, Required: true, Unless: "from", Example: "landing/{{ dt }}/orders*.csv",
-			Doc: "A file, or a glob (*, ?, [..], **). A task that reads where another one writes runs after it if it comes later in the file, and is cancelled if that one fails; else it runs before it."},
+			Doc: "A file, or a glob (*, ?, [..], **); of delta the folder of the table. A task that reads where another one writes runs after it if it comes later in the file, and is cancelled if that one fails; else it runs before it."},
 		{Name: "from", Kind: Text, Constant: true, Example: "clean_orders.clean",
 			Doc: "What another task of the same run wrote to an output, as TASK.OUTPUT: exactly the files that its commit landed, whatever else is in the folder, with the columns and types of the relation that was written. " +
 				"The task runs after the other one, and is cancelled if that one fails or leaves the output as it is. Both must be part of the run."},

@@ -71,6 +71,7 @@ func Run(t *testing.T, h Harness) {
 		{"ParquetRoundTrip", parquetRoundTrip},
 		{"ParquetPartitions", parquetPartitions},
 		{"ParquetMistakes", parquetMistakes},
+		{"DeltaTables", deltaTables},
 		{"StepsAndVariables", stepsAndVariables},
 		{"VariablesFromHell", variablesFromHell},
 		{"StepMistakes", stepMistakes},

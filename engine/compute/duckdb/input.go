@@ -23,27 +23,32 @@ type input struct {
 }
 
 // Files lists the files of an input.
-func (Engine) Files(_ context.Context, in compute.Input) ([]compute.File, error) {
+func (Engine) Files(ctx context.Context, in compute.Input) ([]compute.File, error) {
+	if in.Format == "delta" {
+		files, err := deltaFiles(ctx, in)
+		return files, inInput(err, in.Name)
+	}
 	f, err := filesOf(in)
+	return f.files, inInput(err, in.Name)
+}
+
+// inInput notes which input an error is about.
+func inInput(err error, name string) error {
 	var e *compute.Error
 	if errors.As(err, &e) {
-		e.Input = in.Name
+		e.Input = name
 	}
-	return f.files, err
+	return err
 }
 
 // SaysColumns tells it of the formats with a schema.
-func (Engine) SaysColumns(format string) bool { return format == "parquet" }
+func (Engine) SaysColumns(format string) bool { return format == "parquet" || format == "delta" }
 
 // Input opens files as a relation.
 func (s *session) Input(ctx context.Context, in compute.Input) (compute.Relation, []compute.File, error) {
 	rel, err := s.openInput(ctx, in)
 	if err != nil {
-		var e *compute.Error
-		if errors.As(err, &e) {
-			e.Input = in.Name
-		}
-		return "", nil, err
+		return "", nil, inInput(err, in.Name)
 	}
 	s.add(rel)
 	if r := rel.input.rejects; r != nil {
@@ -81,6 +86,8 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 		open = s.openJSON
 	case "parquet":
 		open = s.openParquet
+	case "delta":
+		open = s.openDelta
 	default:
 		return nil, unknownFormat(in.Format)
 	}

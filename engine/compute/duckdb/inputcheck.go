@@ -47,7 +47,7 @@ func (Engine) Check(ctx context.Context, in compute.Input) ([]*compute.Error, er
 // zone checks the option time_zone.
 func (c *inputCheck) zone(ctx context.Context) error {
 	zone := c.in.Options["time_zone"]
-	if zone == "" || c.in.Format == "parquet" {
+	if zone == "" || c.in.Format == "parquet" || c.in.Format == "delta" {
 		return nil
 	}
 	s, err := c.session(ctx)
@@ -99,6 +99,10 @@ func (c *inputCheck) options() (fits func(ctx context.Context, column compute.Co
 		return func(ctx context.Context, column compute.Column) error { return c.fitsJSON(ctx, column, o) }, true
 	case "parquet":
 		_, _, wrong := readParquetOptions(c.in.Options)
+		c.add(wrong...)
+		return func(context.Context, compute.Column) error { return nil }, true
+	case "delta":
+		_, wrong := readDeltaOptions(c.in.Options)
 		c.add(wrong...)
 		return func(context.Context, compute.Column) error { return nil }, true
 	}
@@ -154,7 +158,7 @@ func (c *inputCheck) session(ctx context.Context) (*session, error) {
 }
 
 func unknownFormat(format string) *compute.Error {
-	return &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", format), Hint: didYouMean(format, []string{"csv", "json", "parquet"})}
+	return &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", format), Hint: didYouMean(format, []string{"csv", "json", "parquet", "delta"})}
 }
 
 // sameName refuses a column that has the name of an earlier one; nil: it has not.

@@ -65,7 +65,7 @@ func (s *session) checkRejects(in compute.Input) error {
 // uselessRejects tells why an input cannot have rejects; nil: it can.
 func uselessRejects(in compute.Input) *compute.Error {
 	switch {
-	case in.Format == "parquet":
+	case in.Format == "parquet" || in.Format == "delta":
 		return &compute.Error{Kind: compute.BadOption, Message: "rejects: a parquet file has no rows that cannot be read", Hint: "remove rejects, or check the values in a step"}
 	case len(in.Columns) == 0:
 		return &compute.Error{Kind: compute.BadOption, Message: "rejects: they are the rows that are not as declared, and no columns are", Hint: "declare the columns"}
