@@ -85,13 +85,8 @@ func (r *run) explainStateFile(err error) *problem.Problem {
 	if !is {
 		return nil
 	}
-	if r.options.File == "" && r.config.Name != name { // the folder may have runs of others too
-		c, p := *r, *r.config
-		p.Name, c.config = name, &p
-		r = &c
-	}
 	p := &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
-		Hint: "restore the file from a copy; if there is none, give the run up, which keeps the file: " + r.stateCommand("accept", strconv.FormatInt(number, 10), "--reason", "…")}
+		Hint: "restore the file from a copy; if there is none, give the run up, which keeps the file: " + r.stateCommandOf(name, "accept", strconv.FormatInt(number, 10), "--reason", "…")}
 	if errors.Is(err, fs.ErrPermission) {
 		p.Hint = "give this user the right to read it; it is never taken for absent"
 	}

@@ -122,6 +122,11 @@ func (s *stateDir) oneName() (string, error) {
 // stateCommand is how the person would call a command of the run state for this pipeline, or this folder, ready to be
 // pasted into a shell.
 func (r *run) stateCommand(verb string, words ...string) string {
+	return r.stateCommandOf(r.config.Name, verb, words...)
+}
+
+// stateCommandOf is stateCommand for another pipeline of which the folder has runs.
+func (r *run) stateCommandOf(name, verb string, words ...string) string {
 	all := []string{"ubunye"}
 	if len(r.options.Command) > 0 {
 		all[0] = r.options.Command[0]
@@ -136,8 +141,8 @@ func (r *run) stateCommand(verb string, words ...string) string {
 	if path, named := r.options.Settings[stateFolderOption].(string); named {
 		all = append(all, "-s", path)
 	}
-	if r.options.File == "" && r.config.Name != "" {
-		all = append(all, "--name", r.config.Name)
+	if r.options.File == "" && name != "" {
+		all = append(all, "--name", name)
 	}
 	return quoteAll(all)
 }
