@@ -180,7 +180,7 @@ func TestC015AcceptAndMv(t *testing.T) {
 	}
 	same(t, "after a task was accepted", p.files(folder+"/current"), []string{"sales.1.1.json", "sales.1.2.json"})
 	before := time.Now().Add(-time.Second)
-	if got := accept("1", "--reason", "the supplier will not send it", "--who", "ann").must(t, 0).stdout; !strings.HasPrefix(got, "run 1 of sales is accepted; given up: report\nby ann: the supplier will not send it; in "+p.path(folder+"/succeeded/sales.1.2.json")) {
+	if got := accept("1", "--reason", "the supplier will not send it", "--who", "ann").must(t, 0).stdout; !strings.HasPrefix(got, "run 1 of sales is accepted; given up: report\nby ann: the supplier will not send it; in "+p.path(folder+"/succeeded/sales.1.2.json\n")+"what it has finished stays finished (clean)") {
 		t.Errorf("it says %s", got)
 	}
 	same(t, "after the run was accepted", p.files(folder+"/succeeded"), []string{"sales.1.1.json", "sales.1.2.json"})

@@ -333,6 +333,7 @@ type StateAccepted struct {
 	Attempt  int64      `json:"attempt"`           // number of its last attempt
 	Task     string     `json:"task,omitempty"`    // the task that is given up; absent: the whole run
 	GivenUp  []string   `json:"given_up"`          // the tasks that were not completed and count as such now
+	Kept     []string   `json:"kept"`              // of a whole run of ours: the tasks that it has finished, whose batches stay so
 	Path     string     `json:"path"`              // of the state file
 	Damaged  string     `json:"damaged,omitempty"` // where the file is kept that could not be read
 	By       Acceptance `json:"by"`                // who, when and why
@@ -352,15 +353,20 @@ func (e *Engine) StateAccept(ctx context.Context, o Options, name string, number
 	if err != nil {
 		return StateAccepted{}, s.outcome(ctx, err)
 	}
-	given := []string{}
-	if before.Document != nil {
-		given = before.Document.Unfinished()
+	given, kept := []string{}, []string{}
+	if d := before.Document; d != nil {
+		given = d.Unfinished()
+		for _, name := range slices.Sorted(maps.Keys(d.Actions)) {
+			if d.Actions[name].State == runstate.Succeeded && task == "" && d.Migrated == nil {
+				kept = append(kept, name)
+			}
+		}
 	}
 	x, err := s.Accept(ctx, s.name, number, task, runstate.Acceptance{Who: who, Reason: reason})
 	if err != nil {
 		return StateAccepted{}, s.outcome(ctx, err)
 	}
-	did := StateAccepted{Pipeline: x.Name, Run: x.Run, Attempt: x.Attempt, Task: task, GivenUp: given, Path: x.Path}
+	did := StateAccepted{Pipeline: x.Name, Run: x.Run, Attempt: x.Attempt, Task: task, GivenUp: given, Kept: kept, Path: x.Path}
 	a := x.Document.Accepted
 	if task != "" {
 		did.GivenUp, a = []string{task}, x.Document.Actions[task].Accepted

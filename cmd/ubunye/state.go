@@ -313,7 +313,7 @@ func taskText(t engine.StateTask) string {
 	case t.Carried && t.Done:
 		text += fmt.Sprintf(", kept from attempt %d", t.Attempt)
 	}
-	if t.Message != "" {
+	if t.Message != "" && t.Done { // of others it is why the run is not done
 		text += ": " + t.Message
 	}
 	if by := t.Accepted; by != nil {
@@ -379,6 +379,9 @@ func (a *app) printAccepted(did engine.StateAccepted) {
 		a.line("run %d of %s is accepted; given up: %s", did.Run, did.Pipeline, given)
 	}
 	a.line("by %s: %s; in %s", did.By.Who, did.By.Reason, did.Path)
+	if len(did.Kept) > 0 {
+		a.line("what it has finished stays finished (%s): a start with the same variables keeps it with --resume, or writes it again with --rerun", strings.Join(did.Kept, ", "))
+	}
 }
 
 // whoami names the person who started the program, as far as the system tells.
