@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,9 @@ type batch struct {
 	writers  map[string]*writer.Session // by output
 	inputs   json.RawMessage            // what was read, by input
 	pinned   map[string][]compute.File  // the files of it, by input
+	opened   map[string]*openedInput    // inputs that had to be read to know what is new in them
+	spans    map[string]span            // what incremental inputs are to read
+	left     map[string]string          // what is left of them for later runs, as people are told
 	shapes   *shapes                    // that its inputs had
 	drifts   map[string]drift           // what the comparison with them has found, by input
 	counted  map[string]int64           // rows of relations that were counted when they were read
@@ -44,7 +48,11 @@ type batch struct {
 // target's own commit and that of the batch is kept, and said.
 func (b *batch) execute(ctx context.Context) error {
 	defer b.close()
-	if err := b.prepare(ctx); err != nil {
+	err := b.prepare(ctx)
+	if errors.As(err, new(*nothingNew)) {
+		return cmp.Or(b.lease.Release(context.WithoutCancel(ctx)), err)
+	}
+	if err != nil {
 		return b.giveUp(ctx, err)
 	}
 	if len(b.targets) == 0 {
@@ -55,7 +63,7 @@ func (b *batch) execute(ctx context.Context) error {
 	if err := b.commit(ctx); err != nil {
 		return b.giveUp(ctx, err)
 	}
-	err := b.land(ctx)
+	err = b.land(ctx)
 	b.keepShapes()
 	return err
 }
@@ -129,7 +137,7 @@ func (b *batch) start(ctx context.Context) error {
 // commit does step 8, the targets' own commits, and step 9, the one save after which the batch is this run's (I4).
 func (b *batch) commit(ctx context.Context) error {
 	b.step("commit")
-	if f := b.lease.Finished(); f != nil && b.options.Rerun && b.task.Batch.Named {
+	if f := b.lease.Finished(); f != nil && b.lease.Reruns() {
 		b.replaces = f.Outputs
 	}
 	c := ledger.Commit{Config: configHash(b.task.Config), Inputs: b.inputs, Outputs: b.staged, Checks: b.checked, Skipped: b.skipped}

@@ -24,7 +24,7 @@ func (r *run) complete(ctx context.Context, settled bool) problem.List {
 		return nil
 	}
 	for _, t := range r.plan.Tasks {
-		if !t.Batch.Named {
+		if !t.Batch.Named || t.Incremental() { // an incremental one reads what is new
 			continue
 		}
 		f, left, err := r.ledger.Untold(ctx, ledgerBatch(t.Batch))

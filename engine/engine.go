@@ -66,7 +66,26 @@ func (e *Engine) load(ctx context.Context, o Options) (*run, error) {
 	if err := r.makePlan(ctx, r.deliver(ctx)); err != nil {
 		return nil, err
 	}
+	if problems := r.needsLedger(); len(problems) > 0 {
+		return nil, problems
+	}
 	return r, nil
+}
+
+// needsLedger refuses incremental inputs where nobody keeps what was read of them.
+func (r *run) needsLedger() (problems problem.List) {
+	if !r.options.LeaseOff {
+		return nil
+	}
+	for _, t := range r.plan.Tasks {
+		for _, in := range t.Inputs {
+			if in.Incremental != nil {
+				problems = append(problems, &problem.Problem{Code: problem.Usage, Pos: in.Incremental.Pos, Task: t.Name, Data: untouched,
+					Message: "input " + in.Name + " is read incrementally, and with UBUNYE_RUN_LEASE=off nobody keeps what was read of it", Hint: "run without UBUNYE_RUN_LEASE=off"})
+			}
+		}
+	}
+	return problems
 }
 
 // openWriters finds the writers; it starts none. The cache is the user's, and no promise hangs on it, so

@@ -12,6 +12,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
+	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
 )
 
@@ -19,12 +20,12 @@ import (
 const readable = 64 << 20
 
 // foreseeInputs tells the columns of the inputs of a task that has none declared, and how they differ from those of its last
-// commit: what a run would refuse is refused here too. own is the last commit of the batch.
-func (r *run) foreseeInputs(ctx context.Context, task *PlannedTask, t plan.Task, own *ledger.Finished) error {
-	if !anyShape(t) {
+// commit: what a run would refuse is refused here too. And it tells what is new in incremental inputs.
+func (r *run) foreseeInputs(ctx context.Context, task *PlannedTask, t plan.Task, view ledger.View) error {
+	if !anyShape(t) && !t.Incremental() {
 		return nil
 	}
-	had, err := r.shapesOf(ctx, t, own)
+	had, err := r.shapesOf(ctx, t, view.Finished)
 	if err != nil {
 		return err
 	}
@@ -35,32 +36,52 @@ func (r *run) foreseeInputs(ctx context.Context, task *PlannedTask, t plan.Task,
 		return err
 	}
 	defer session.Close()
+	f := r.foresight(t, view)
 	for _, in := range t.Inputs {
-		if !hasShape(in) {
+		if !hasShape(in) && in.Incremental == nil {
 			continue
 		}
-		planned, d, err := r.foreseeInput(ctx, session, t.Name, in, had)
+		planned, d, err := r.foreseeInput(ctx, session, f, in, had)
 		if err != nil {
 			return err
 		}
 		task.Inputs = append(task.Inputs, *planned)
-		if len(d.refused) > 0 && task.Verdict != WouldRefuse && task.Verdict != WouldComplete {
-			p := d.refused[0]
-			p.Data = ""
-			task.Verdict, task.Code, task.Reason = WouldRefuse, p.Code, p.Error()
+		for _, p := range d.refused {
+			task.refuse(p)
+		}
+	}
+	for _, p := range f.refused {
+		task.refuse(p)
+	}
+	if f.skips() && (task.Verdict == WouldRun || task.Verdict == WouldReplace) {
+		task.Verdict, task.Reason = WouldSkip, "nothing new"
+		if view.Finished != nil {
+			task.Reason += " since " + when(view.Finished.At)
 		}
 	}
 	return nil
 }
 
+// refuse notes why a run of the task would end, unless another reason comes first.
+func (t *PlannedTask) refuse(p *problem.Problem) {
+	if t.Verdict == WouldRefuse || t.Verdict == WouldComplete {
+		return
+	}
+	p.Data = ""
+	t.Verdict, t.Code, t.Reason = WouldRefuse, p.Code, p.Error()
+}
+
 // foreseeInput opens one input. What is wrong with its files is told as what it is, and not as an error: they may not be there yet.
-func (r *run) foreseeInput(ctx context.Context, session compute.Session, task string, in config.Input, had *shapes) (*PlannedInput, drift, error) {
+func (r *run) foreseeInput(ctx context.Context, session compute.Session, f *foresight, in config.Input, had *shapes) (*PlannedInput, drift, error) {
 	planned := &PlannedInput{Input: in.Name, Format: in.Format, Path: in.Written}
 	asked, err := r.settled(ctx, r.asked(in, nil))
 	if err != nil {
 		return planned, drift{}, planned.cannot(ctx, err)
 	}
 	asked.Known, planned.Version = had.known(in), asked.Version
+	if err := f.newFiles(ctx, in, planned, &asked); err != nil {
+		return planned, drift{}, planned.cannot(ctx, err)
+	}
 	files, err := r.Compute.Files(ctx, asked)
 	if err != nil {
 		return planned, drift{}, planned.cannot(ctx, err)
@@ -68,6 +89,9 @@ func (r *run) foreseeInput(ctx context.Context, session compute.Session, task st
 	planned.Files = len(files)
 	for _, f := range files {
 		planned.Bytes += f.Size
+	}
+	if len(files) == 0 || !hasShape(in) && in.Incremental.Column == "" {
+		return planned, drift{}, nil
 	}
 	if planned.Bytes > readable && !r.Compute.SaysColumns(in.Format) && !r.options.Infer {
 		planned.Unread = report.Size(planned.Bytes) + " would have to be read for them; plan --infer does that"
@@ -77,7 +101,13 @@ func (r *run) foreseeInput(ctx context.Context, session compute.Session, task st
 	if err != nil {
 		return planned, drift{}, planned.cannot(ctx, err)
 	}
-	d, err := r.drifted(ctx, session, task, in, asked, relation, files, had)
+	if err := f.newRows(ctx, session, in, planned, relation); err != nil {
+		return planned, drift{}, planned.cannot(ctx, err)
+	}
+	if !hasShape(in) {
+		return planned, drift{}, nil
+	}
+	d, err := r.drifted(ctx, session, f.task.Name, in, asked, relation, files, had)
 	if err != nil {
 		return planned, d, planned.cannot(ctx, err)
 	}

@@ -48,11 +48,12 @@ type PlannedTask struct {
 	Code    problem.Code    `json:"code,omitempty"`   // of a refusal: the reason that a run would give
 	Reason  string          `json:"reason"`           // why, on one line
 	After   []string        `json:"after,omitempty"`  // tasks that are done before it begins
-	Inputs  []PlannedInput  `json:"inputs,omitempty"` // those whose columns are not declared, in the order of the file
+	Inputs  []PlannedInput  `json:"inputs,omitempty"` // those whose columns are not declared, and incremental ones, in the order of the file
 	Outputs []PlannedOutput `json:"outputs"`          // in the order of the file
 }
 
-// PlannedInput is one input of a PlannedTask that has no columns in the pipeline: they are those of its files.
+// PlannedInput is one input of a PlannedTask that has no columns in the pipeline, so that they are those of its files, or of which it
+// reads only what is new.
 type PlannedInput struct {
 	Input   string          `json:"input"`             // name of the input
 	Format  string          `json:"format"`            // of its files
@@ -63,6 +64,7 @@ type PlannedInput struct {
 	Columns []ledger.Column `json:"columns,omitempty"` // that it would have; absent: see unread
 	Declare string          `json:"declare,omitempty"` // the same, as a text for the pipeline file
 	Unread  string          `json:"unread,omitempty"`  // why its columns are not known, on one line
+	New     string          `json:"new,omitempty"`     // of an incremental one: what it would read, on one line
 	Changes []string        `json:"changes,omitempty"` // how they differ from those of the last commit, one line each
 }
 
@@ -97,6 +99,7 @@ const (
 	WouldReplace Verdict = "replace" // It would replace what is there.
 	WouldRefuse  Verdict = "refuse"  // It would be refused.
 
+	WouldSkip     Verdict = "skip"     // Its incremental inputs have nothing new.
 	WouldComplete Verdict = "complete" // It would count as done: a dead run had committed it.
 )
 
@@ -135,7 +138,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			task.Outputs = append(task.Outputs, out)
 		}
 		r.judge(ctx, &task, t.Targets, r.request(t), view)
-		if err := r.foreseeInputs(ctx, &task, t, view.Finished); err != nil {
+		if err := r.foreseeInputs(ctx, &task, t, view); err != nil {
 			return nil, r.explain(told(ctx, err), t.Name)
 		}
 		tasks = append(tasks, task)
@@ -249,6 +252,12 @@ func (r *run) verdict(request ledger.Request, view ledger.View, outputs []Planne
 		}
 	}
 	switch {
+	case request.Incremental && view.Range != nil && (view.Finished == nil || string(view.Range) != string(view.Finished.Range)):
+		return WouldRun, "it reads what a run that did not commit was to read"
+	case request.Incremental && view.Finished != nil && (request.Rerun || view.Range != nil):
+		return WouldReplace, fmt.Sprintf("what run %s read and landed at %s, with the same rows", view.Finished.Run, when(view.Finished.At))
+	case request.Incremental && view.Finished != nil:
+		return WouldRun, "it reads on after run " + view.Finished.Run + ", which committed at " + when(view.Finished.At)
 	case view.Finished != nil && request.Batch.Named:
 		var files int64
 		for _, o := range view.Finished.Outputs {

@@ -21,7 +21,10 @@ func (r *run) explainRefusal(err error, _ string) *problem.Problem {
 	var left *ledger.LeftError
 	var target *ledger.TargetHeldError
 	var twice *ledger.TargetTwiceError
+	var pinned *ledger.PinnedError
 	switch {
+	case errors.As(err, &pinned):
+		return r.explainPinned(pinned)
 	case errors.As(err, &held):
 		return waitedFor(err, r.explainHeld(held))
 	case errors.As(err, &target):

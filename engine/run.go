@@ -297,12 +297,25 @@ func (r *run) requests() (requests []ledger.Request) {
 }
 
 func (r *run) request(t plan.Task) ledger.Request {
-	q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway}
+	q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway, Incremental: t.Incremental(), Follows: r.follows(t)}
 	for _, o := range t.Targets {
 		q.Appends = q.Appends || o.Mode == modeAppend
 	}
 	q.Replaces = replacing(t)
 	return q
+}
+
+// follows tells whether a task reads what an incremental one writes in the same run, itself or by way of others.
+func (r *run) follows(t plan.Task) bool {
+	for _, in := range t.Inputs {
+		if in.From == nil {
+			continue
+		}
+		if source, _ := r.plan.Source(in); source.Incremental() || r.follows(*source) {
+			return true
+		}
+	}
+	return false
 }
 
 // replacing names the outputs of a task that replace what is there.

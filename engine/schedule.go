@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -27,7 +28,8 @@ type outcome struct {
 	task     string
 	problems problem.List
 	commit   *ledger.Finished // what it wrote; nil: nothing
-	cause    string           // of a task that was cancelled: the task that failed, or that left its output as it was
+	cause    string           // of a task that was cancelled: the task that failed, found nothing new, or left its output as it was
+	skipped  bool             // it found nothing new to read
 	failed   bool             // it failed, or was cancelled because another one did
 }
 
@@ -123,7 +125,11 @@ func first(cause, task string) string {
 // cancel gives a batch back that will not be written by this run.
 func (s *schedule) cancel(ctx context.Context, t plan.Task, lease *ledger.Lease, o *outcome) {
 	message := fmt.Sprintf("cancelled: task %s, whose output it depends on, failed", o.cause)
-	if !o.failed {
+	switch {
+	case o.failed:
+	case s.ended[o.cause].skipped:
+		message = fmt.Sprintf("cancelled: task %s, whose output it depends on, found nothing new, so this run wrote nothing to read", o.cause)
+	default:
 		message = fmt.Sprintf("cancelled: task %s left the output that it depends on as it was, so this run wrote nothing to read", o.cause)
 	}
 	s.emit(report.Event{Kind: report.TaskCancelled, Task: t.Name, Batch: batchText(t.Batch), Cause: o.cause, Message: message})
@@ -167,6 +173,11 @@ func (r *run) task(ctx context.Context, t plan.Task, lease *ledger.Lease, source
 	if err == nil {
 		r.emit(report.Event{Kind: report.TaskFinished, Task: t.Name, Batch: batchText(t.Batch), Duration: took})
 		return &outcome{task: t.Name, commit: b.commits()}
+	}
+	var none *nothingNew
+	if errors.As(err, &none) {
+		r.emit(report.Event{Kind: report.TaskSkipped, Task: t.Name, Batch: batchText(t.Batch), Duration: took, Message: none.Error()})
+		return &outcome{task: t.Name, skipped: true}
 	}
 	problems := r.explain(err, t.Name)
 	for _, p := range problems {

@@ -109,12 +109,15 @@ func abiOutput(t plan.Target) abi.Output {
 // when a writer has them encoded.
 func (b *batch) read(ctx context.Context) error {
 	b.step("read")
-	b.pinned = map[string][]compute.File{}
+	b.pinned, b.opened = map[string][]compute.File{}, map[string]*openedInput{}
 	b.checks = checksOf(b.task.Task)
 	inputs := map[string]inputPrint{}
 	b.drifts = map[string]drift{}
 	var err error
 	if b.shapes, err = b.shapesOf(ctx, b.task, b.lease.Finished()); err != nil {
+		return err
+	}
+	if err = b.pin(ctx); err != nil {
 		return err
 	}
 	var steps []compute.Step
@@ -148,20 +151,19 @@ func (b *batch) read(ctx context.Context) error {
 
 // readInput opens one input, pins its files, and notes in prints what was read.
 func (b *batch) readInput(ctx context.Context, in config.Input, prints map[string]inputPrint) (d drift, err error) {
-	asked, err := b.input(ctx, in)
+	o, err := b.open(ctx, in)
 	if err != nil {
 		return d, err
 	}
-	asked.Name, asked.Known = b.checks.Whole(in.Name), b.shapes.known(in)
-	relation, files, err := b.session.Input(ctx, asked)
-	if err != nil {
+	asked, relation, files := o.asked, o.relation, o.files
+	if err := b.narrow(ctx, in, relation); err != nil {
 		return d, err
 	}
 	b.pinned[in.Name] = files
 	b.progress.listed(files)
 	read := fingerprint(files)
 	read.Version = asked.Version
-	if hasShape(in) {
+	if s := b.spans[in.Name]; hasShape(in) && (s.Files == nil || !s.empty()) {
 		if d, err = b.drifted(ctx, b.session, b.task.Name, in, asked, relation, files, b.shapes); err != nil {
 			return d, err
 		}
@@ -176,7 +178,33 @@ func (b *batch) readInput(ctx context.Context, in config.Input, prints map[strin
 		}
 	}
 	prints[in.Name] = read
+	if s, ok := b.spans[in.Name]; ok && s.empty() {
+		return d, nil // that it has nothing new was told
+	}
 	return d, b.lookForRows(ctx, in, relation)
+}
+
+// open opens an input, once.
+func (b *batch) open(ctx context.Context, in config.Input) (*openedInput, error) {
+	if o, ok := b.opened[in.Name]; ok {
+		return o, nil
+	}
+	asked, err := b.input(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	asked.Name, asked.Known = b.checks.Whole(in.Name), b.shapes.known(in)
+	if s := b.spans[in.Name]; s.Files != nil {
+		asked.Pinned = []compute.File{}
+		for _, f := range s.Files.Read {
+			asked.Pinned = append(asked.Pinned, b.fileOf(f))
+		}
+	}
+	relation, files, err := b.session.Input(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	return &openedInput{asked, relation, files}, nil
 }
 
 // input is what the compute engine is asked to read.

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,8 +44,17 @@ type BatchStatus struct {
 	Held     *HolderStatus    `json:"held,omitempty"`     // the run that holds it
 	Finished *FinishedStatus  `json:"finished,omitempty"` // its last commit
 	Todo     []WorkStatus     `json:"todo"`               // what earlier runs left to be done: the next start does it, and recover
+	Inputs   []MarkStatus     `json:"inputs,omitempty"`   // of an incremental task: how far its inputs were read
 	Failed   string           `json:"failed,omitempty"`   // why the last try failed; absent: it did not
 	Doubtful []DoubtfulStatus `json:"doubtful,omitempty"` // outputs that hold rows of a run that ended before its commit
+}
+
+// MarkStatus is how far an incremental input was read.
+type MarkStatus struct {
+	Input  string `json:"input"`            // name of the input
+	Mark   string `json:"mark,omitempty"`   // what was read, by the last commit
+	Pinned string `json:"pinned,omitempty"` // what is read next, because a run has noted it; absent: what is new then
+	Set    string `json:"set,omitempty"`    // where a person has had it go on since the last commit
 }
 
 // WorkStatus is work on files that a run left.
@@ -240,6 +251,7 @@ func (r *run) batchStatus(v ledger.View) BatchStatus {
 	if f := v.Finished; f != nil {
 		s.Finished = finishedStatus(f)
 	}
+	s.Inputs = markStatus(v)
 	for _, t := range v.Tried {
 		for _, output := range t.Kept {
 			if d := (DoubtfulStatus{Output: output, Run: t.Run}); !slices.Contains(s.Doubtful, d) {
@@ -275,4 +287,33 @@ func finishedStatus(f *ledger.Finished) *FinishedStatus {
 		s.Bytes += o.Bytes
 	}
 	return s
+}
+
+// markStatus tells how far the inputs of an incremental batch were read.
+func markStatus(v ledger.View) (all []MarkStatus) {
+	inputs := map[string]*MarkStatus{}
+	of := func(name string) *MarkStatus {
+		if inputs[name] == nil {
+			inputs[name] = &MarkStatus{Input: name}
+		}
+		return inputs[name]
+	}
+	if v.Finished != nil {
+		for name, s := range spansOf(v.Finished.Range) {
+			of(name).Mark = s.markText()
+		}
+	}
+	for name, s := range spansOf(v.Range) {
+		of(name).Pinned = s.text()
+	}
+	for name, data := range v.Marks {
+		var m mark
+		if json.Unmarshal(data, &m) == nil {
+			of(name).Set = m.text()
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		all = append(all, *inputs[name])
+	}
+	return all
 }

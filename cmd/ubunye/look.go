@@ -78,11 +78,17 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 		a.line("  after %s", strings.Join(t.After, ", "))
 	}
 	for _, in := range t.Inputs {
-		version := ""
+		undeclared, version := "", ""
+		if in.Declare != "" || in.Unread != "" {
+			undeclared = ", columns not declared"
+		}
 		if in.Version != nil {
 			version = fmt.Sprintf(" version %d", *in.Version)
 		}
-		a.line("  input %s: %s from %s%s, %s (%s), columns not declared", in.Input, in.Format, in.Path, version, report.Count(int64(in.Files), "file"), report.Size(in.Bytes))
+		a.line("  input %s: %s from %s%s, %s (%s)%s", in.Input, in.Format, in.Path, version, report.Count(int64(in.Files), "file"), report.Size(in.Bytes), undeclared)
+		if in.New != "" {
+			a.line("    would read %s", in.New)
+		}
 		for _, text := range in.Changes {
 			a.line("    %s", text)
 		}
@@ -90,7 +96,9 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 			a.line("    they are not known: %s", in.Unread)
 			continue
 		}
-		a.line("    columns: %s", in.Declare)
+		if in.Declare != "" {
+			a.line("    columns: %s", in.Declare)
+		}
 	}
 	for _, o := range t.Outputs {
 		last := ""
@@ -197,6 +205,9 @@ func (a *app) printBatch(b engine.BatchStatus, recovery string) {
 	} else if f != nil {
 		line("finished %s by run %s: %s in %s (%s)", stamp(f.At), f.Run, report.Count(f.Rows, "row"), report.Count(f.Files, "file"), report.Size(f.Bytes))
 	}
+	for _, in := range b.Inputs {
+		printMark(line, in)
+	}
 	for _, w := range b.Todo {
 		line("left to do: %s; %s", workText(w), orElse(w.Stuck, "every start goes on with it, and "+recovery, "it is stuck: "))
 		if w.Stuck != "" {
@@ -209,6 +220,18 @@ func (a *app) printBatch(b engine.BatchStatus, recovery string) {
 	for _, d := range b.Doubtful {
 		line("%s", doubtText(d))
 	}
+}
+
+// printMark prints how far an incremental input was read.
+func printMark(line func(string, ...any), in engine.MarkStatus) {
+	text := orElse(in.Mark, "nothing was read yet", "")
+	if in.Set != "" {
+		text += "; set by hand: it goes on " + in.Set
+	}
+	if in.Pinned != "" {
+		text += "; to be read next, as a run has noted: " + in.Pinned
+	}
+	line("input %s: %s", in.Input, text)
 }
 
 // orElse is the text with what leads to it, or what is said without one.

@@ -161,7 +161,7 @@ func (a *app) command() *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.backfillCommand(), a.validateCommand(), a.planCommand(), a.statusCommand(), a.recoverCommand(), a.stateCommand(), a.showCommand(), a.pluginCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.backfillCommand(), a.validateCommand(), a.planCommand(), a.statusCommand(), a.recoverCommand(), a.showCommand(), a.stateCommand(), a.pluginCommand(), a.versionCommand())
 	return root
 }
 

@@ -20,13 +20,13 @@ well. It is a folder of JSON files, one for each attempt of a run: current/ has 
 succeeded/ those that ended well or were accepted by a person.
 
 The folder is that of the pipeline file (-c), or the one that -s names; -s alone needs no pipeline file. None of
-these commands but import touches the ledger, and none touches the data.`
+these commands but set and import touches the ledger, and none touches the data.`
 
 func (a *app) stateCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "state", Short: "Look at the run state, accept what will not be done, take over from older programs", Long: stateHelp, Args: noWords,
+	cmd := &cobra.Command{Use: "state", Short: "Look at the run state, accept what will not be done, set marks, take over from older programs", Long: stateHelp, Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.SuggestionsMinimumDistance = 2
-	cmd.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateAcceptCommand(), a.stateMigrateCommand(), a.stateImportCommand(), a.statePruneCommand(), a.stateReindexCommand())
+	cmd.AddCommand(a.stateListCommand(), a.stateShowCommand(), a.stateAcceptCommand(), a.stateSetCommand(), a.stateMigrateCommand(), a.stateImportCommand(), a.statePruneCommand(), a.stateReindexCommand())
 	return cmd
 }
 

@@ -65,6 +65,12 @@ type Relation string
 type Session interface {
 	// Input makes a relation of files. What was read is pinned: the list of files is made here, once.
 	Input(ctx context.Context, in Input) (Relation, []File, error)
+	// Greatest gives the greatest value of a column of an input, and how it stands to after, if that is not nil. It reads the
+	// column of all rows. A column that the input does not have, or whose type has no order, and an after that is no value of it
+	// are errors of the kind BadOption; a greatest value that nothing could come after (NaN, infinity) is one of InputInvalid.
+	Greatest(ctx context.Context, r Relation, column string, after *Value) (Greatest, error)
+	// Narrow leaves of an input the rows that are in a window. It comes before anything reads the input, and once.
+	Narrow(ctx context.Context, r Relation, w Window) error
 	// Prepare makes a relation of each step, in order, under the step's name. A step is one SELECT (or a Divide) over
 	// inputs, earlier steps and the session's variables.
 	//
@@ -144,6 +150,33 @@ type Input struct {
 	// Files, if not nil, are exactly the files to read, by their names below Path, with slashes: nothing is looked for, and
 	// one that is not there is an error. If there are none the relation has the Columns, which must be given, and no rows.
 	Files []string
+
+	// Pinned, if not nil, are the only ones of the files of Path that are read, and they are what they were: one that is gone, or
+	// has another size or time, is an error. If there are none the relation has the Columns, or the first set of Known, and no rows.
+	Pinned []File
+}
+
+// Value is a value of a column: a text of which a cast to the type makes it.
+type Value struct {
+	Type string // empty: that of the column, whatever it is
+	Text string
+}
+
+// Greatest is what is known of the values of a column.
+type Greatest struct {
+	Type  string  // of the column
+	Text  *string // the greatest value, in the one spelling from which a cast makes it again; nil: there is none
+	Nulls int64   // rows without a value
+	After *string // what was asked to be compared with, in the spelling of the type; nil: nothing, or it is of another type
+	Above bool    // there is a value, and it comes after that, if that is there
+}
+
+// Window are the rows whose value of a column comes after one and not after another. A NULL is in none.
+type Window struct {
+	Column string
+	Type   string  // that the column must have
+	After  *string // nil: from the first on
+	UpTo   *string // included; nil: no row
 }
 
 // Rejects says what becomes of the rows of an input that are not as declared: a line that is no csv of that many fields, a line

@@ -41,6 +41,7 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	l.batch(s, p, vars.scope)
 	s.each("tasks", func(name string, in section) { p.Tasks = append(p.Tasks, l.task(name, in)) })
 	l.sources(root, p)
+	l.batchless(s, p)
 	l.checkFolders(p)
 	for _, v := range p.Variables {
 		if vars.scope.vars[v.Name].missing || !v.Set && slices.Contains(p.Batch, v.Name) {
@@ -74,9 +75,6 @@ func (l *loader) batch(s section, p *Pipeline, vars *scope) {
 		return
 	}
 	n := s.n.get("batch")
-	if len(n.items) == 0 {
-		l.at(n, "batch is empty, so every run would be the same batch", "name a variable, or remove the key")
-	}
 	names := make([]string, len(p.Variables))
 	for i, v := range p.Variables {
 		names[i] = v.Name
@@ -100,7 +98,11 @@ func (l *loader) batch(s section, p *Pipeline, vars *scope) {
 // task reads one task.
 func (l *loader) task(name string, s section) Task {
 	t := Task{Name: name, Pos: s.pos, Inputs: []Input{}, Steps: []Step{}, Outputs: []Output{}}
-	s.each("inputs", func(name string, in section) { t.Inputs = append(t.Inputs, l.input(name, in)) })
+	s.each("inputs", func(name string, in section) {
+		read := l.input(name, in)
+		read.Incremental = l.incremental(read, in)
+		t.Inputs = append(t.Inputs, read)
+	})
 	s.each("transform", func(name string, in section) { t.Steps = append(t.Steps, l.step(name, in)) })
 	s.each("outputs", func(name string, in section) { t.Outputs = append(t.Outputs, l.output(name, in)) })
 	relations := l.relations(s, t)

@@ -114,10 +114,20 @@ type Input struct {
 	Schema  string            `json:"schema,omitempty"`  // "strict", "add_columns" or "evolve"; empty: the columns are not what files have
 	OnEmpty string            `json:"on_empty"`          // "ok", "warn" or "fail"
 	Rejects *Rejects          `json:"rejects,omitempty"` // nil: a row that is not as declared ends the task
-	Pos     problem.Pos       `json:"-"`
-	PathPos problem.Pos       `json:"-"` // of the path, or of from
+
+	Incremental *Incremental `json:"incremental,omitempty"` // nil: all is read, each time
+
+	Pos     problem.Pos `json:"-"`
+	PathPos problem.Pos `json:"-"` // of the path, or of from
 
 	OptionsAt map[string]OptionAt `json:"-"` // where Options are written
+}
+
+// Incremental says how an input reads what is new: by a column, or by files.
+type Incremental struct {
+	Column string        `json:"column,omitempty"` // the one that grows; empty: it is by files
+	Settle time.Duration `json:"-"`                // of files: how old one must be
+	Pos    problem.Pos   `json:"-"`
 }
 
 // Rejects is where the rows of an input go that are not as declared. An output of the task writes them.
@@ -149,6 +159,16 @@ func (in Input) Reads() string {
 		return in.From.String()
 	}
 	return in.Written
+}
+
+// Incremental tells whether an input of the task reads what is new only.
+func (t Task) Incremental() bool {
+	for _, in := range t.Inputs {
+		if in.Incremental != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Column is a declared column.

@@ -8,7 +8,7 @@ func declare() *Field {
 		{Name: "variables", Kind: Map, Keys: Name, Ordered: true, Elem: variableField(), Example: "{dt: {type: date, required: true}}",
 			Doc: "What a run is given by --var, --dt and --dtf. SQL names them as $dt, text as {{ dt }}."},
 		{Name: "batch", Kind: List, Constant: true, Elem: &Field{Kind: Name}, Example: "[dt, region]",
-			Doc: "The variables that make the batch; each must have a value. Without it: all that have one. The profile is always part of the batch."},
+			Doc: "The variables that make the batch; each must have a value. Without it: all that have one. The profile is always part of the batch. An empty list is for pipelines that read incrementally: then every run is one of the same batch, and goes on where the last one ended."},
 		engineField(),
 		ledgerField(),
 		{Name: "durability", Kind: Choice, Values: []string{"safe", "fast"}, Default: "safe", Setting: true, Constant: true,
@@ -138,11 +138,24 @@ func inputField() *Field {
 			Doc: "Gathers the rows of a csv or json input that are not as declared, instead of failing: as a relation of this name, with the columns file, line, column, reason and text. An output of the task must write it. The input needs columns."},
 		{Name: "max_rejects", Kind: Option, Unless: "from", Constant: true, Example: "1%",
 			Doc: "How many of them there may be, as a number or in per cent of the rows read; with more the task fails, and nothing lands. Without it there may be any number, but not all rows."},
-		later("incremental", "Reading only what is new."),
+		incrementalField(),
 		later("connection", "The database to read from."),
 		later("table", "The table to read."),
 		later("query", "The query to read."),
 	}}
+}
+
+func incrementalField() *Field {
+	return &Field{Name: "incremental", Kind: Object, Unless: "from", Constant: true, Example: "{files: new}",
+		Doc: "Read only what no run of the batch has read yet, and note what was read in the same step that commits it. What is to be read is noted before it is read; a run that dies is followed by one that reads the same. " +
+			"A task of which no incremental input has anything new is skipped.", Fields: []*Field{
+			{Name: "column", Kind: Text, Example: "updated_at",
+				Doc: "A column of numbers, texts, dates or timestamps that grows: rows are read whose value is above the greatest one that was read. Rows that come later with a value that is not above it are never read; a row without a value ends the task."},
+			{Name: "files", Kind: Choice, Values: []string{"new"}, Example: "new",
+				Doc: "new: files are read that were not read yet; one is known by its name, size and time, so one that was written again is read again, whole."},
+			{Name: "settle", Kind: Duration, Default: "10s", Example: "1m",
+				Doc: "With files: one that was written less than so long ago, by the clock of the ledger's disk, may not be whole yet, and is left for the next run."},
+		}}
 }
 
 func stepField() *Field {

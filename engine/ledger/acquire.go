@@ -20,6 +20,14 @@ type Request struct {
 	Rerun   bool // replace what a finished, named batch holds
 	Anyway  bool // with Rerun: also if files of the old batch are missing
 
+	// Incremental says that the batch reads what it had not read yet: it is never refused as finished, and Rerun replaces what the
+	// last commit read.
+	Incremental bool
+
+	// Follows says that the batch reads what incremental ones commit in the same run, so that what it adds is new as often as it
+	// runs: it is not refused as finished.
+	Follows bool
+
 	// Replaces names the outputs that replace what is there: with Appends, what a run that did not commit has
 	// replaced in any other output is not appended to, unless Rerun says so.
 	Replaces []string
@@ -33,7 +41,7 @@ type Request struct {
 // A holder whose heartbeat is too old is watched before it counts as dead, and one that lives is waited
 // for as long as RunInfo says: see wait.go.
 //
-// A refusal is a *HeldError, *TargetHeldError, *FinishedError, *KeptError, *ClaimsMissingError, *LeftError,
+// A refusal is a *HeldError, *TargetHeldError, *FinishedError, *KeptError, *ClaimsMissingError, *LeftError, *PinnedError,
 // *UnreadableError or *UnwritableError; a *WaitedError holds the refusal that outlasted the wait. If ctx ends
 // while another run is waited for, that is the error.
 func (r *Run) Acquire(ctx context.Context, requests []Request) ([]*Lease, error) {
@@ -157,16 +165,20 @@ func (l *Ledger) refusal(d *Document, held *HeldError, v store.Version, req Requ
 	if held != nil && !held.Dead {
 		return held
 	}
-	if !d.Batch.Named {
+	switch {
+	case !d.Batch.Named && !req.Incremental:
 		return nil
-	}
-	if d.Finished == nil {
+	case d.Finished == nil && !d.Batch.Named:
+		return nil
+	case d.Finished == nil:
 		return keptRefusal(d, req)
-	}
-	if req.Appends && !req.Rerun {
+	case req.Incremental && req.Rerun && hasRange(d.Range) && !sameRange(d.Range, d.Finished.Range):
+		return &PinnedError{Batch: d.Batch, Document: v.Path}
+	case req.Appends && !req.Rerun && !req.Incremental && !req.Follows:
 		return &FinishedError{Batch: d.Batch, Finished: *d.Finished, Document: v.Path}
 	}
-	if req.Rerun && !req.Anyway && len(d.Todo) == 0 { // else asked again when the list is done
+	rerun := req.Rerun && !req.Incremental || req.willRerun(d)
+	if rerun && !req.Anyway && len(d.Todo) == 0 { // else asked again when the list is done
 		return l.missingClaims(d)
 	}
 	return nil

@@ -139,7 +139,10 @@ func (s *Lease) replacesAny() bool {
 
 // finish is the change that commits: see the table in doc.go.
 func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]bool) {
-	replaced := d.Finished
+	replaced, reruns := d.Finished, s.request.reruns(d)
+	if !s.request.Incremental {
+		d.Range = nil // it was to be read by a task that is another one now, and all was read
+	}
 	f := &Finished{
 		Run: s.run.ID, State: c.State, Epoch: s.epoch, At: at, Config: c.Config,
 		Range: orEmpty(d.Range), Inputs: orEmpty(c.Inputs), Outputs: map[string]FinishedOutput{}, Checks: c.Checks,
@@ -169,7 +172,7 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 			f.Outputs[name] = replaced.Outputs[name]
 		}
 	}
-	if replaced != nil && s.request.Rerun && d.Batch.Named {
+	if reruns {
 		for _, name := range sortedKeys(replaced.Outputs) {
 			out := replaced.Outputs[name]
 			if _, skipped := c.Skipped[name]; skipped {
@@ -182,6 +185,9 @@ func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]b
 		}
 	}
 	s.settlePending(d)
+	if !reruns {
+		d.Marks = nil // the new range begins at them
+	}
 	d.Finished, d.Holder, d.Outputs, d.Tried, d.Range = f, nil, nil, nil, nil
 }
 

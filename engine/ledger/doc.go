@@ -21,6 +21,8 @@
 //	          was found that excludes this one
 //	(mend)    (no document) records of dead runs say interrupted     a record that the next start mends
 //	          and by whom, or landed, or are removed
+//	Pin       range: what an incremental batch is to read            the range, which the next run of the batch
+//	                                                                 reads
 //	Prepare   outputs: class, base, staging folder; and the epoch,   the same, and a staging folder that the
 //	          if a table holds a higher one                          document names, whether it was made or not
 //	Commit-   phase: committing, with the names; then the staged     files in a table's folder that no log names, or
@@ -28,10 +30,11 @@
 //	          then phase: done                                       pending, until a later run of the batch looks
 //	Replace   phase: committing, with the names and folders; then    a folder that is the old one or the new one:
 //	          the exchanges; then phase: done                        the staging's grab and the marker tell which
-//	Commit    finished = this run, todo += land its files, drop the  a committed batch with a list; the next
-//	          old data, remove what it replaces, holder = nobody;    start of the pipeline carries it out
-//	          pending = what could not be resolved, todo +=
-//	          remove what no table has named of the rest
+//	Commit    finished = this run, with the range, todo += land its  a committed batch with a list; the next
+//	          files, drop the old data, remove what it replaces,     start of the pipeline carries it out
+//	          holder = nobody; pending = what could not be
+//	          resolved, todo += remove what no table has named of
+//	          the rest
 //	Import    (instead of Prepare to Land) finished = what another   a finished batch; a record, which the next start
 //	          program did, claims = the files that are there         mends
 //	Land      todo = [], after landing, _SUCCESS and removing        a record, which then says landed
@@ -144,6 +147,20 @@
 // run that has ended. Durability: fast does not count for what a log is to name: a table of which a named file is missing
 // cannot be read at all.
 //
+// # Incremental batches
+//
+// An incremental batch reads what it had not read. Its range, which the ledger compares and does not look into, is pinned before
+// it is read, and the commit moves it to finished.range, which is the mark: what was read and what is there are one save. Whoever
+// comes after a run that did not commit reads the pinned range. A commit whose range is that of the last one replaces that
+// one's files, whichever flags its start had: so a rerun, which pins the last range again, and whatever follows it, leaves each
+// slice once. A rerun is refused while another range is pinned.
+//
+//	a run dies                  pinned         finished.range   what the next start reads
+//	before Pin                  nothing        last             what is new after last, or after the marks that a person set
+//	after Pin                   new            last             new, and adds it
+//	after Pin, of a rerun       last           last             last, and replaces it
+//	after Commit                nothing        new              what is new after new
+//
 // # What holds
 //
 //	I1  no appended file of a batch is visible before its document says committed     Commit, Land
@@ -194,15 +211,14 @@
 //
 // # Not yet
 //
-// Writers that are Tables: the engine has none yet. Incremental ranges, also those that a table's commit would
-// carry. The document has their field, and what other programs put there survives; so does what a newer program staged for a
-// class that is not known here, as pending.
+// Writers that are Tables: the engine has none yet; and the range that the commit of an incremental batch to a table would
+// carry. What a newer program staged for a class that is not known here survives, as pending.
 //
 // # Reading the source
 //
 // ledger.go opens and looks. run.go and record.go begin and end a run, heart.go keeps it alive, judge.go and
 // identity.go tell whether another one lives. acquire.go, takeover.go, exclude.go, prepare.go, table.go, replace.go, commit.go
-// are the steps of a lease; lease.go is how a lease saves, loses and fails, wait.go how a start waits. parts.go
+// are the steps of a lease, pin.go what incremental batches read; lease.go is how a lease saves, loses and fails, wait.go how a start waits. parts.go
 // chooses the folders that are replaced and where they are staged. carry.go carries out lists, grab.go their part
 // about replaced folders, moved.go what is in folders that stay, target.go tells the right disk, finish.go does it for others, cleanup.go mends records, leftovers.go removes what no
 // document names.

@@ -40,6 +40,9 @@ type Document struct {
 	Tried    []Try             `json:"tried"`    // failed since the last commit, oldest first, at most 16
 	Finished *Finished         `json:"finished"` // the last commit
 
+	Marks     map[string]json.RawMessage `json:"marks,omitempty"`     // by input: where a person has an incremental one go on, since the last commit
+	Decisions []Decision                 `json:"decisions,omitempty"` // what persons decided about marks and range, oldest first, at most 16
+
 	extra unknown
 }
 

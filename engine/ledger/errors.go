@@ -74,6 +74,21 @@ func (e *FinishedError) Error() string {
 		e.Finished.At.UTC().Format(time.RFC3339))
 }
 
+// PinnedError is an incremental batch of which what it is to read next is settled: a run that ended before its commit has pinned
+// it, or tables may hold it, so that nothing else can be read, or replaced, now.
+type PinnedError struct {
+	Batch    Batch
+	Pending  []Pending // tables that may hold what runs read which did not commit
+	Document string
+}
+
+func (e *PinnedError) Error() string {
+	if len(e.Pending) > 0 {
+		return fmt.Sprintf("whether a table holds what batch %s read last is not known yet", e.Batch.Name())
+	}
+	return fmt.Sprintf("what batch %s is to read next is pinned, and not what its last commit read", e.Batch.Name())
+}
+
 // KeptError is a batch that was never committed, of which a run had replaced an output that is only added to now.
 type KeptError struct {
 	Batch  Batch

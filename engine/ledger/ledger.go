@@ -209,6 +209,10 @@ type View struct {
 	Tried    []Try
 	Pending  []Pending // tables that runs which did not commit may have written to, the holder's among them: the next run of the batch finds out
 	Document string    // path of the document; "" if it never was
+
+	Range     json.RawMessage            // of an incremental batch: what is to be read next; nil: that is not settled
+	Marks     map[string]json.RawMessage // where a person has inputs go on, since the last commit
+	Decisions []Decision                 // what persons decided about marks and range
 }
 
 // Look tells what a run of the batch would meet. It changes nothing.
@@ -222,6 +226,10 @@ func (l *Ledger) Look(ctx context.Context, b Batch) (View, error) {
 
 func (l *Ledger) view(d *Document, v store.Version) View {
 	view := View{Batch: d.Batch, State: StateFree, Finished: d.Finished, Todo: d.Todo, Stuck: l.stuck(d), Tried: d.Tried, Pending: d.Pending, Document: v.Path}
+	view.Marks, view.Decisions = d.Marks, d.Decisions
+	if hasRange(d.Range) {
+		view.Range = d.Range
+	}
 	switch {
 	case d.Holder != nil:
 		view.State = StateHeld

@@ -116,6 +116,9 @@ func (r *Run) storeNow() time.Time {
 	return beat.Add(r.heart.sinceLast())
 }
 
+// Now is the time by the clock of the ledger's disk.
+func (r *Run) Now() time.Time { return r.storeNow() }
+
 func (r *Run) remember(s *Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

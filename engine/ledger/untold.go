@@ -9,14 +9,14 @@ import (
 )
 
 // Untold gives the last commit of a batch if the run that made it died before it could say so: its record says
-// that it runs, or that another start landed what it had committed. nil: there is no such commit, or whoever
+// that it runs, or that another start landed what it had committed. nil: there is no such commit, it was incremental, or whoever
 // started that run has been told how it ended, or files that it landed are not there. left is how much of the to-do list is still to be carried out.
 //
 // To whoever starts the batch again, this is the same run as long as nothing has changed since: that is for the caller
 // to find out. Taking a run for dead that lives does no harm here, as its commit is what it is.
 func (l *Ledger) Untold(ctx context.Context, b Batch) (f *Finished, left int, err error) {
 	d, _, err := l.load(ctx, b)
-	if err != nil || d.Finished == nil || d.Holder != nil || !d.Batch.Named {
+	if err != nil || d.Finished == nil || d.Holder != nil || !d.Batch.Named || hasRange(d.Finished.Range) {
 		return nil, 0, err
 	}
 	r, err := l.readRecord(d.Finished.Run)

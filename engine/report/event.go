@@ -18,6 +18,7 @@ const (
 	BatchTaken     Kind = "batch_taken"       // A batch was taken over from a dead run.
 	TaskStarted    Kind = "task_started"      // A task begins.
 	StepStarted    Kind = "step_started"      // A step of a task begins.
+	RangePinned    Kind = "range_pinned"      // What a task reads of an incremental input is settled, and noted in the ledger.
 	InputRead      Kind = "input_read"        // An input with rejects was read: how many of its rows are as declared.
 	Progress       Kind = "progress"          // A task is at work: how far it is. With --json it is told every 10 seconds.
 	CheckDone      Kind = "check_done"        // A data check was made.
@@ -26,6 +27,7 @@ const (
 	OutputSkipped  Kind = "output_skipped"    // Nothing was written to an output: the mode is ignore, and there is data.
 	TaskFinished   Kind = "task_finished"     // A task is done and all its outputs have landed.
 	TaskCompleted  Kind = "task_completed"    // A task counts as done: a run that died before it could say so had committed its batch.
+	TaskSkipped    Kind = "task_skipped"      // A task wrote nothing: its incremental inputs have nothing new.
 	TaskFailed     Kind = "task_failed"       // A task failed; there is one event for each of its problems.
 	TaskCancelled  Kind = "task_cancelled"    // A task does not run, because of what became of another one.
 	Problem        Kind = "problem"           // Something stops the run, or keeps it from starting.
@@ -45,13 +47,13 @@ type Event struct {
 	// what happened
 	Kind Kind `json:"event" in:"*"`
 	// id of the run; absent while it has none, as when it is refused
-	Run string `json:"run,omitempty" in:"run_started run_waiting? batch_taken task_started step_started input_read progress check_done output_replaces output_landed output_skipped task_finished task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
+	Run string `json:"run,omitempty" in:"run_started run_waiting? batch_taken task_started step_started range_pinned input_read progress check_done output_replaces output_landed output_skipped task_finished task_skipped task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
 	// name of the pipeline
 	Pipeline string `json:"pipeline,omitempty" in:"run_started"`
 	// name of the task
-	Task string `json:"task,omitempty" in:"batch_taken task_started step_started input_read progress check_done output_replaces output_landed output_skipped task_completed task_finished task_failed task_cancelled work_finished problem? warning? plugin_log?"`
+	Task string `json:"task,omitempty" in:"batch_taken task_started step_started range_pinned input_read progress check_done output_replaces output_landed output_skipped task_completed task_finished task_skipped task_failed task_cancelled work_finished problem? warning? plugin_log?"`
 	// the batch's variables, as dt=2026-01-01; absent: it has none
-	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? input_read? progress? check_done? output_replaces? output_landed? output_skipped? task_completed task_finished? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
+	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? range_pinned? input_read? progress? check_done? output_replaces? output_landed? output_skipped? task_completed task_finished? task_skipped? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
 	// which one: ask, read, stage, commit or land
 	Step string `json:"step,omitempty" in:"step_started progress"`
 	// the input or step that the check is about; absent: it compares input and output
@@ -79,11 +81,11 @@ type Event struct {
 	// the task that failed, or wrote nothing
 	Cause string `json:"cause,omitempty" in:"task_cancelled"`
 	// what happened, for people, on one line
-	Message string `json:"message,omitempty" in:"run_waiting batch_taken check_done? output_skipped task_completed task_failed task_cancelled problem warning plugin_log?"`
+	Message string `json:"message,omitempty" in:"run_waiting batch_taken range_pinned check_done? output_skipped task_completed task_skipped task_failed task_cancelled problem warning plugin_log?"`
 	// bytes of the files that the task reads, once they are listed
 	Read *int64 `json:"read_bytes,omitempty" in:"progress?"`
 	// name of the input
-	Input string `json:"input,omitempty" in:"input_read"`
+	Input string `json:"input,omitempty" in:"range_pinned input_read"`
 	// rows read; each is one that is as declared, or rejected
 	RowsRead *int64 `json:"rows_read,omitempty" in:"input_read"`
 	// rows that are not as declared
@@ -101,7 +103,7 @@ type Event struct {
 	// folders that were there and were replaced whole
 	Folders *int64 `json:"folders,omitempty" in:"output_landed?"`
 	// seconds since the task began; of a date: since its run was started; of a backfill and of the last event: since the program began
-	Duration float64 `json:"duration,omitempty" in:"progress task_finished task_failed batch_finished backfill_finished run_finished"`
+	Duration float64 `json:"duration,omitempty" in:"progress task_finished task_skipped task_failed batch_finished backfill_finished run_finished"`
 	// of a backfill: the date whose run tells it, or is told of
 	Date string `json:"date,omitempty" in:"*?"`
 	// how the run of the date ended

@@ -66,6 +66,10 @@ func (p *Plain) Report(e Event) {
 		fmt.Fprintf(p.Err, "%s: %s: %s\n", label(e), p.paint(green, "done"), e.Message)
 	case TaskFinished:
 		fmt.Fprintf(p.Err, "%s: %s in %s\n", label(e), p.paint(green, "done"), took(e.Duration))
+	case TaskSkipped:
+		fmt.Fprintf(p.Err, "%s: %s: %s\n", label(e), p.paint(green, "skipped"), e.Message)
+	case RangePinned:
+		fmt.Fprintf(p.Err, "%s: input %s: %s\n", label(e), e.Input, e.Message)
 	case InputRead:
 		fmt.Fprintf(p.Err, "%s: input %s: %s read, %d as declared, %d rejected\n", label(e), e.Input, Count(value(e.RowsRead), "row"), value(e.Rows), value(e.Rejected))
 	case Progress:

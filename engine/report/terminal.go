@@ -31,7 +31,7 @@ func (t *Terminal) Report(e Event) {
 	switch e.Kind {
 	case TaskStarted, StepStarted, Progress:
 		t.update(e)
-	case TaskFinished, TaskFailed:
+	case TaskFinished, TaskSkipped, TaskFailed:
 		t.remove(e)
 		t.Plain.Report(e)
 	case BatchFinished: // its run may have died at work

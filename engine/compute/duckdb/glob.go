@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"syscall"
@@ -46,7 +47,10 @@ type found struct {
 
 // filesOf gives the files of an input.
 func filesOf(in compute.Input) (found, error) {
-	if in.Files == nil {
+	switch {
+	case in.Pinned != nil:
+		return pinned(in)
+	case in.Files == nil:
 		return expand(in.Path)
 	}
 	f := found{root: filepath.Clean(in.Path)}
@@ -62,6 +66,51 @@ func filesOf(in compute.Input) (found, error) {
 		f.files = append(f.files, file)
 	}
 	return f, nil
+}
+
+// pinned gives the files of an input that are to be read, if they are what they were.
+func pinned(in compute.Input) (found, error) {
+	f := found{root: rootOf(filepath.Clean(in.Path))}
+	for _, was := range in.Pinned {
+		is, err := pin(was.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return f, &compute.Error{Kind: compute.InputMissing, File: was.Path, Message: "the file is gone: somebody moved or removed it since it was chosen to be read", Err: err}
+		}
+		if err != nil {
+			return f, err
+		}
+		if is.Size != was.Size || !is.ModTime.Equal(was.ModTime) {
+			return f, &compute.Error{Kind: compute.InputInvalid, File: was.Path, Message: "it was written again since it was chosen to be read", Hint: "run again when it is complete"}
+		}
+		f.files = append(f.files, is)
+	}
+	return f, nil
+}
+
+// rootOf is the folder above the first part of a path that is a pattern; of a file its folder, of a folder itself.
+func rootOf(pathname string) string {
+	if info, err := os.Stat(pathname); err == nil {
+		if info.IsDir() {
+			return pathname
+		}
+		return filepath.Dir(pathname)
+	}
+	root, _ := patternRoot(pathname)
+	return root
+}
+
+// patternRoot splits a path before its first part that is a pattern.
+func patternRoot(pathname string) (root string, parts []string) {
+	parts = strings.Split(filepath.ToSlash(pathname), "/")
+	first := slices.IndexFunc(parts, hasMeta)
+	if first < 0 {
+		return filepath.Dir(pathname), parts[len(parts)-1:]
+	}
+	root = filepath.FromSlash(strings.Join(parts[:first], "/"))
+	if root == "" && first > 0 {
+		root = string(filepath.Separator)
+	}
+	return root, parts[first:]
 }
 
 // expand gives the files of a path, sorted by name. A path that exists as it is written is taken as it is; a folder
@@ -89,16 +138,8 @@ func expand(pathname string) (found, error) {
 	case !hasMeta(pathname):
 		return found{}, missing(pathname)
 	}
-	parts := strings.Split(filepath.ToSlash(pathname), "/")
-	first := 0
-	for !hasMeta(parts[first]) {
-		first++
-	}
-	root := filepath.FromSlash(strings.Join(parts[:first], "/"))
-	if root == "" && first > 0 {
-		root = string(filepath.Separator)
-	}
-	return expandPattern(pathname, root, parts[first:])
+	root, parts := patternRoot(pathname)
+	return expandPattern(pathname, root, parts)
 }
 
 func expandPattern(pathname, root string, parts []string) (found, error) {

@@ -91,6 +91,12 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 	default:
 		return nil, unknownFormat(in.Format)
 	}
+	if in.Pinned != nil && len(in.Pinned) == 0 {
+		if len(in.Columns) == 0 && len(in.Known) > 0 {
+			in.Columns = in.Known[0]
+		}
+		open = openNothing
+	}
 	opened, query, err := &input{}, noRows(in.Columns), error(nil)
 	switch {
 	case in.Files != nil && len(in.Columns) == 0:
@@ -110,6 +116,14 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 		return nil, s.fail(ctx, err, "opening the input failed")
 	}
 	return &relation{name: in.Name, input: opened}, nil
+}
+
+// openNothing opens an input none of whose files is to be read.
+func openNothing(_ context.Context, in compute.Input, _ *rejects) (*input, string, error) {
+	if len(in.Columns) == 0 {
+		return nil, "", &compute.Error{Kind: compute.BadOption, Message: "none of its files is to be read, and nothing else tells its columns", Hint: "declare the columns"}
+	}
+	return &input{}, noRows(in.Columns), nil
 }
 
 // options reads format options; every key must be read by somebody.

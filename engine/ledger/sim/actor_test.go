@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -247,7 +248,7 @@ func (a *actor) targets() (targets []ledger.Target) {
 
 func (a *actor) requests() (requests []ledger.Request) {
 	for _, b := range a.job.batches {
-		q := ledger.Request{Batch: b.batch, Rerun: a.job.rerun, Anyway: a.job.anyway}
+		q := ledger.Request{Batch: b.batch, Rerun: a.job.rerun, Anyway: a.job.anyway, Incremental: b.incremental}
 		for _, o := range b.outputs {
 			q.Appends = q.Appends || b.modeIn(o) == appends
 		}
@@ -262,7 +263,10 @@ func (a *actor) execute(ctx context.Context, s *ledger.Lease, b *simBatch) error
 	if a.job.naive {
 		early = ctx // it is awake before its context has ended
 	}
-	err := a.write(early, s, b)
+	err := a.pin(early, s, b)
+	if err == nil {
+		err = a.write(early, s, b)
+	}
 	if err == nil && a.job.fails {
 		err = errFails
 	}
@@ -278,6 +282,26 @@ func (a *actor) execute(ctx context.Context, s *ledger.Lease, b *simBatch) error
 		a.w.oracle.lost(a, b)
 	}
 	return err
+}
+
+// pin settles what an incremental batch reads: a slice that begins where the last commit's ends, and ends elsewhere for each process.
+func (a *actor) pin(ctx context.Context, s *ledger.Lease, b *simBatch) error {
+	if !b.incremental {
+		return nil
+	}
+	r := s.Range()
+	if r == nil {
+		from := int64(0)
+		if f := s.Finished(); f != nil {
+			from = sliceOf(f.Range).To
+		}
+		r, _ = json.Marshal(slice{from, from + 1 + int64(a.n)}) // it is made of numbers
+	}
+	if err := s.Pin(ctx, r); err != nil {
+		return err
+	}
+	a.w.oracle.reads(a, b)
+	return nil
 }
 
 var (

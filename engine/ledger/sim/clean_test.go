@@ -27,7 +27,7 @@ func (w *world) cleanUp() {
 	}
 	w.oracle.settled("after a start that finishes what was committed")
 	for _, b := range w.batches {
-		a := w.only(job{batches: []*simBatch{b}, rerun: true, anyway: true, files: 1})
+		a := w.only(job{batches: []*simBatch{b}, rerun: !b.incremental, anyway: true, files: 1})
 		if a != nil && a.err != nil && !errors.Is(a.err, errOccupied) {
 			w.oracle.violated("a clean run of %s is refused: %v", b.batch.Name(), a.err)
 		}

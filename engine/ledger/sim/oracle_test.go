@@ -41,7 +41,8 @@ type commit struct {
 	by     *actor
 	batch  *simBatch
 	files  []*file // those that the ledger lands
-	rerun  bool    // it replaces the commits before it
+	rerun  bool    // it replaces the commits before it; of an incremental batch, those of its slice
+	slice  slice   // of an incremental batch
 	told   bool    // its process was told so
 	landed bool    // and that all of it is visible
 }
@@ -70,9 +71,11 @@ type document struct {
 		Run   string
 		Names []string
 	}
+	Range    json.RawMessage
 	Finished *struct {
 		Run     string
 		Epoch   int64
+		Range   json.RawMessage
 		Outputs map[string]struct {
 			Class  string
 			Claims []string
@@ -302,24 +305,28 @@ func (o *oracle) changed(a *actor, name string, old, d *document) {
 		}
 		o.noteTakenTables(name, held, epoch)
 	}
+	o.rangeStays(name, old, d)
 	if d.finishedBy() == old.finishedBy() && (old.finishedBy() == "" || d.Finished.Epoch == old.Finished.Epoch) {
 		return
 	}
 	if d.finishedBy() != held || d.finishedBy() != a.id || d.Finished.Epoch != epoch {
 		o.violated("I4: %s is committed for run %s in epoch %d by %s, held by %q in epoch %d", name, d.finishedBy(), d.Finished.Epoch, a.id, held, epoch)
 	}
-	o.committed(a, name, d)
+	o.committed(a, name, old, d)
 }
 
 // committed notes a commit.
-func (o *oracle) committed(a *actor, name string, d *document) {
+func (o *oracle) committed(a *actor, name string, old, d *document) {
 	i := slices.IndexFunc(a.job.batches, func(b *simBatch) bool { return b.batch.Name() == name })
 	if i < 0 {
 		o.violated("%s commits %s, which it did not ask for", a.id, name)
 		return
 	}
 	b := a.job.batches[i]
-	c := &commit{by: a, batch: b, rerun: a.job.rerun && b.batch.Named}
+	c := &commit{by: a, batch: b, rerun: a.job.rerun && b.batch.Named && !b.incremental}
+	if b.incremental {
+		o.sliceCommitted(c, name, old, d)
+	}
 	for _, out := range b.outputs {
 		if out.table {
 			o.tableCommitted(a, b, out, d)
@@ -369,7 +376,7 @@ func (o *oracle) commitOf(f *file) *commit {
 // replacedBy is the rerun that replaces what a commit landed; nil if it stands.
 func (o *oracle) replacedBy(c *commit) *commit {
 	after := o.commits[slices.Index(o.commits, c)+1:]
-	i := slices.IndexFunc(after, func(d *commit) bool { return d.batch == c.batch && d.rerun })
+	i := slices.IndexFunc(after, func(d *commit) bool { return d.batch == c.batch && d.rerun && d.slice == c.slice })
 	if i < 0 {
 		return nil
 	}

@@ -39,6 +39,8 @@ type simBatch struct {
 	batch   ledger.Batch
 	mode    string
 	outputs []*simOutput
+
+	incremental bool // it reads what is new
 }
 
 // modeIn is the mode of the batch's task in one output.
@@ -157,6 +159,9 @@ func newScenario(r *rand.Rand, dir string) *scenario {
 	if s.cutOn != nil && s.cutOn.kind == "exchange" { // then there must be one
 		b := s.starts[0].job.batches[0]
 		b.mode, b.outputs[0].there, b.outputs[0].table = whole, true, false
+	}
+	for _, b := range s.batches {
+		b.incremental = b.appends() && !slices.ContainsFunc(b.outputs, func(o *simOutput) bool { return o.table }) && (s.keep+s.sticky+len(s.starts)+b.n)%3 == 0
 	}
 	return s
 }

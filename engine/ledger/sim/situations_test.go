@@ -31,13 +31,15 @@ const (
 	deadInTable      situation = "keyed commit by the dead"
 	foundInTable     situation = "keyed commit by the dead, found and not made again"
 	unknownInTable   situation = "keyed commit whose outcome was unknown"
+	sliceAgain       situation = "slice of an incremental batch committed again, in the place of the last"
+	sliceAfter       situation = "slice of an incremental batch committed after another"
 	goneFromTable    situation = "file of the dead that no log named, removed"
 )
 
 // often are the situations that must be there a hundred times in ten thousand seeds.
 var often = []situation{takeoverOfLive, takeoverOfDead, unknownCounted, unknownDidNot, mopAgainstDrain, sweptGeneration, lateRename,
 	lateMkdir, grabByAnother, cutBeforeLanding, diskFull, lostAnswer, declaredDead, cutUndidExchange, takenAway,
-	deadInTable, goneFromTable}
+	deadInTable, goneFromTable, sliceAgain, sliceAfter}
 
 func (w *world) saw(s situation) { w.counts[s]++ }
 
