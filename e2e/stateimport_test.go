@@ -238,3 +238,72 @@ func TestImportTellsKindsOfValuesApart(t *testing.T) {
 		}
 	}
 }
+
+// sdlbState is a state file of Smart Data Lake Builder that says how far an input was read.
+func sdlbState(run int, action, state string) string {
+	return fmt.Sprintf(`{"appConfig": {"feedSel": ".*", "applicationName": "shop"}, "runId": %d, "attemptId": 1, "runStartTime": "2026-01-01T00:00:00Z", "attemptStartTime": "2026-01-01T00:00:00Z",
+  "actionsState": {"load": {"executionId": {"type": "SDLExecutionId", "runId": %d, "attemptId": 1}, "state": %q, "results": [], "dataObjectsState": [%s], "inputIds": [], "outputIds": []}},
+  "isFinal": true, "runStateFormatVersion": 7}`, run, run, action, state)
+}
+
+// How far Smart Data Lake Builder had read an input is where it goes on, once: a mark that is there stays.
+func TestImportOfMarks(t *testing.T) {
+	t.Parallel()
+	fresh := func(t *testing.T) *project {
+		p := newGrowing(t, byColumn)
+		p.land("b", 4, 2)
+		p.write("map.yaml", "from: sdlb\nstate: old\napplication: shop\nmarks: {load.raw: ext-orders}\n")
+		p.write("old/succeeded/shop.7.1.json", sdlbState(7, "SUCCEEDED", `{"dataObjectId": "ext-orders", "state": "2"}`))
+		p.write("old/succeeded/shop.8.1.json", sdlbState(8, "SUCCEEDED", `{"dataObjectId": "ext-orders", "state": "3"}, {"dataObjectId": "other", "state": "99"}`))
+		p.write("old/current/shop.9.1.json", sdlbState(9, "FAILED", `{"dataObjectId": "ext-orders", "state": "4"}`))
+		p.write("old/succeeded/shop.10.1.json", sdlbState(10, "SUCCEEDED", ""))
+		return p
+	}
+	p := fresh(t)
+	before := p.files("")
+	if got := p.run(append(importArgs, "--dry-run")...).must(t, 0).stdout; !strings.Contains(got, "input raw: would go on above 3, as run 8 of Smart Data Lake Builder says of ext-orders") {
+		t.Errorf("the dry run says %s", got)
+	}
+	same(t, "files after a dry run", p.files(""), before)
+	if got := p.run(append(importArgs, "--json")...).must(t, 0).stdout; !strings.Contains(got, `"object":"ext-orders","became":"imported","mark":"3","run":8`) {
+		t.Errorf("it says %s", got)
+	}
+	p.run(growingArgs...).must(t, 0)
+	p.wantLanded("after the mark", "b")
+	if got := p.run(importArgs...).must(t, 0).stdout; !strings.Contains(got, "it has a mark here already, which stays") {
+		t.Errorf("repeated it says %s", got)
+	}
+	p.land("c", 6, 2)
+	p.run(growingArgs...).must(t, 0)
+	p.wantLanded("after it was repeated", "b", "c")
+
+	for name, c := range map[string]struct {
+		file, text string
+		exit       int
+		says       []string
+	}{
+		"several values":  {"old/succeeded/shop.11.1.json", sdlbState(11, "SUCCEEDED", `{"dataObjectId": "ext-orders", "state": {"p0": 1}}`), 1, []string{"how far ext-orders was read is no single value in run 11", "ubunye state set"}},
+		"no value of it":  {"old/succeeded/shop.11.1.json", sdlbState(11, "SUCCEEDED", `{"dataObjectId": "ext-orders", "state": "yesterday"}`), 2, []string{"yesterday", "nothing was changed"}},
+		"a torn file":     {"old/succeeded/shop.11.1.json", "{", 1, []string{"shop.11.1.json", "it is cut off"}},
+		"no such input":   {"map.yaml", "from: sdlb\nstate: old\napplication: shop\nmarks: {load.row: ext-orders}\n", 2, []string{"map.yaml:4:9: ", `no incremental input "row"`}},
+		"no such task":    {"map.yaml", "from: sdlb\nstate: old\napplication: shop\nmarks: {lode.raw: ext-orders}\n", 2, []string{"the pipeline has no task lode"}},
+		"no application":  {"map.yaml", "from: sdlb\nstate: old\nmarks: {load.raw: ext-orders}\n", 2, []string{"has no run of sales", "application: NAME"}},
+		"no folder":       {"map.yaml", "from: sdlb\nstate: new\nmarks: {load.raw: ext-orders}\n", 2, []string{"new: no such file or directory"}},
+		"another's input": {"map.yaml", "from: sdlb\nstate: old\nroot: x\nmarks: {raw: ext-orders}\n", 2, []string{`unknown key "root"`, `"raw" in marks names no input of a task (write it as TASK.INPUT)`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := fresh(t)
+			p.write(c.file, c.text)
+			p.run(importArgs...).must(t, c.exit).says(t, c.says...)
+			if docs := p.documents(); len(docs) > 0 && docs[0]["marks"] != nil {
+				t.Errorf("a mark was set: %v", docs[0]["marks"])
+			}
+		})
+	}
+	p = fresh(t)
+	p.write("map.yaml", "from: sdlb\nstate: old\napplication: shop\nmarks: {load.raw: elsewhere}\n")
+	if got := p.run(importArgs...).must(t, 0).stdout; !strings.Contains(got, "no run of Smart Data Lake Builder says how far elsewhere was read") {
+		t.Errorf("it says %s", got)
+	}
+}

@@ -23,6 +23,7 @@ type StateImport struct {
 	Mapping string         // the file that says which, and how they are called there
 	Zone    *time.Location // in which times are that have none, unless the file says otherwise
 	Gone    bool           // also a batch of which no file is there any more
+	Who     string         // who asks for it
 	DryRun  bool           // nothing is written
 }
 
@@ -31,6 +32,7 @@ type StateImported struct {
 	Program string          `json:"program"` // whose batches they were
 	DryRun  bool            `json:"dry_run"` // nothing was changed
 	Batches []ImportedBatch `json:"batches"` // in the order of the file; of each the tasks in theirs
+	Marks   []ImportedMark  `json:"marks"`   // of incremental inputs, in the order of the file
 }
 
 // ImportedBatch is one batch that was to be taken over.
@@ -95,6 +97,9 @@ func (e *Engine) StateImport(ctx context.Context, o Options, q StateImport) (Sta
 			return StateImported{}, &problem.Problem{Code: problem.ConfigInvalid, Pos: problem.Pos{File: mapping.File}, Message: fmt.Sprintf("time_zone: there is no zone %q", mapping.Zone), Hint: "as Europe/Zurich or UTC"}
 		}
 	}
+	if mapping.Program == "sdlb" {
+		return im.marks(ctx)
+	}
 	if err := im.find(ctx); err != nil {
 		return StateImported{}, err
 	}
@@ -103,7 +108,7 @@ func (e *Engine) StateImport(ctx context.Context, o Options, q StateImport) (Sta
 			im.problems = append(im.problems, im.first.explain(told(ctx, err), "")...)
 		}
 	}
-	did := StateImported{Program: pythonProgram, DryRun: q.DryRun, Batches: []ImportedBatch{}}
+	did := StateImported{Program: pythonProgram, DryRun: q.DryRun, Batches: []ImportedBatch{}, Marks: []ImportedMark{}}
 	for _, f := range im.found {
 		did.Batches = append(did.Batches, f.ImportedBatch)
 	}
@@ -256,6 +261,9 @@ func takeable(t plan.Task) *problem.Problem {
 	case !appends:
 		return &problem.Problem{Code: problem.ConfigInvalid, Task: t.Name, Message: "none of its outputs has mode append, so its batches may be run as often as one likes",
 			Hint: "leave the task out: there is nothing to take over"}
+	case t.Incremental():
+		return &problem.Problem{Code: problem.ConfigInvalid, Task: t.Name, Message: "it reads incrementally, so that its batches are never refused as finished",
+			Hint: "leave the task out, and say where it goes on: ubunye state set"}
 	case !t.Batch.Named:
 		return &problem.Problem{Code: problem.ConfigInvalid, Task: t.Name, Message: "no variable that is given names its batch, so that it is never refused as finished",
 			Hint: "name the variables in batch: [...] of the pipeline, or leave the task out"}

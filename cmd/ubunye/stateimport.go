@@ -9,11 +9,12 @@ import (
 	"github.com/ubunye-io/ubunye/engine/report"
 )
 
-const stateImportHelp = `Import takes over the batches that Ubunye (Python) finished, so that none lands twice: each is afterwards finished as if
-a run of this program had committed it, with the files that are there. A run of it is refused, and --rerun replaces its
-files. No file of the data is touched, and nothing of the other program's is changed. Stop that program first.
+const stateImportHelp = `Import takes over what another program has done, so that nothing lands twice. It may be interrupted and repeated at any
+time. No file of the data is touched, and nothing of the other program's is changed. Stop that program first.
 
---map names a YAML file that says what is taken over, and how it is called there:
+Of Ubunye (Python) it takes over the batches that it finished: each is afterwards finished as if
+a run of this program had committed it, with the files that are there. A run of it is refused, and --rerun replaces its
+files. --map names a YAML file that says what is taken over, and how it is called there:
 
 	from: python
 	root: ../old-project          # has .ubunye/leases/
@@ -26,14 +27,23 @@ files. No file of the data is touched, and nothing of the other program's is cha
 
 A value is a text, a whole number or true and false, as it was there: 1 and "1" make two batches. A batch that the
 other program has not finished is told and left. A file that it claims and that is gone is told, and claimed: a rerun is
-then refused until --rerun=anyway says that its rows are gone too. It may be interrupted and repeated at any time.`
+then refused until --rerun=anyway says that its rows are gone too.
+
+Of Smart Data Lake Builder it takes over how far inputs were read, as its newest runs say; inputs must be incremental, by
+column. An input that has a mark here already keeps it:
+
+	from: sdlb
+	state: ../sdlb/state          # has current/ and succeeded/
+	application: shop             # default: the name of the pipeline
+	marks:                        # inputs of the pipeline, and what they read is called there
+	  clean_orders.raw: ext-orders`
 
 func (a *app) stateImportCommand() *cobra.Command {
 	var f pipelineFlags
 	var asJSON bool
 	var q engine.StateImport
 	var zone zoneFlag
-	cmd := &cobra.Command{Use: "import -c FILE --map FILE", Short: "Take over the batches that Ubunye (Python) finished, so that none lands twice", Long: stateImportHelp, Args: noWords,
+	cmd := &cobra.Command{Use: "import -c FILE --map FILE", Short: "Take over what Ubunye (Python) or Smart Data Lake Builder has done, so that nothing lands twice", Long: stateImportHelp, Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.options(cmd, a)
 			if err != nil {
@@ -46,7 +56,7 @@ func (a *app) stateImportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q.Zone = zone.location()
+			q.Zone, q.Who = zone.location(), whoami()
 			did, err := e.StateImport(cmd.Context(), o, q)
 			switch {
 			case did.Program == "": // nothing was looked at
@@ -62,7 +72,8 @@ func (a *app) stateImportCommand() *cobra.Command {
 	s := cmd.Flags()
 	s.StringVarP(&f.file, "config", "c", "", "the pipeline `FILE`")
 	s.StringVar(&f.profile, "profile", "", "`NAME` of the profile to lay over the file")
-	s.StringArrayVar(&f.vars, "var", nil, "`NAME=VALUE` of a variable that the list of batches does not have; may be repeated")
+	s.StringVar(&f.dt, "dt", "", "`VALUE` of the variable dt, where the file does not say it")
+	s.StringArrayVar(&f.vars, "var", nil, "`NAME=VALUE` of a variable that the file does not say; may be repeated")
 	s.StringVar(&q.Mapping, "map", "", "the `FILE` that says what is taken over")
 	s.BoolVar(&q.Gone, "gone", false, "also batches of which no file is there any more")
 	s.BoolVar(&q.DryRun, "dry-run", false, "tell what would be taken over; nothing is written")
@@ -76,6 +87,12 @@ func (a *app) stateImportCommand() *cobra.Command {
 }
 
 func (a *app) printImported(did engine.StateImported) {
+	for _, m := range did.Marks {
+		a.printImportedMark(m, did)
+	}
+	if len(did.Marks) > 0 {
+		return
+	}
 	became := map[engine.Became]int{}
 	for _, b := range did.Batches {
 		became[b.Became]++
@@ -110,4 +127,19 @@ func (a *app) printImported(did engine.StateImported) {
 		text += fmt.Sprintf(" (listed: %d; finished here already: %d; not finished there: %d; could not be taken over: %d)", all, became[engine.BatchKnown], became[engine.BatchAbsent], became[engine.BatchLeft])
 	}
 	a.line("%s", text)
+}
+
+// printImportedMark prints how far an input was read.
+func (a *app) printImportedMark(m engine.ImportedMark, did engine.StateImported) {
+	name := fmt.Sprintf("task %s, batch %s, input %s", m.Task, batchName(m.Batch, m.Key), m.Input)
+	switch {
+	case m.Became == engine.BatchImported && did.DryRun:
+		a.line("%s: would go on above %s, as run %d of %s says of %s", name, m.Mark, m.Run, did.Program, m.Object)
+	case m.Became == engine.BatchImported:
+		a.line("%s: goes on above %s, as run %d of %s says of %s", name, m.Mark, m.Run, did.Program, m.Object)
+	case m.Became == engine.BatchKnown:
+		a.line("%s: it has a mark here already, which stays", name)
+	case m.Became == engine.BatchAbsent:
+		a.line("%s: no run of %s says how far %s was read", name, did.Program, m.Object)
+	}
 }

@@ -15,11 +15,25 @@ import (
 // Import says what is taken over from another program, and how its names are called here.
 type Import struct {
 	File    string // as it was given
-	Program string // "python"
-	Root    string // absolute folder of the other program's project
+	Program string // "python" or "sdlb"
 	Zone    string // in which its times are that have no zone; empty: this machine's
+
+	// of python
+	Root    string // absolute folder of the other program's project
 	Tasks   []ImportTask
 	Batches []ImportBatch
+
+	// of sdlb
+	State       string // absolute folder of its run state
+	Application string // its name there; empty: that of the pipeline
+	Marks       []ImportMark
+}
+
+// ImportMark is how far an input was read there.
+type ImportMark struct {
+	Task, Input string // here
+	Object      string // what it reads, as it is called there
+	Pos         problem.Pos
 }
 
 // ImportTask is one task of the pipeline, as it is called there.
@@ -50,10 +64,20 @@ type ImportRange struct {
 	Every    Every
 }
 
-// declareImport is the declaration of the file that says what is taken over.
-func declareImport() *Field {
+// declareImport is the declaration of the file that says what is taken over from a program.
+func declareImport(program string) *Field {
+	from := &Field{Name: "from", Kind: Choice, Values: []string{"python", "sdlb"}, Required: true, Example: "python"}
+	if program == "sdlb" {
+		return &Field{Kind: Object, Fields: []*Field{
+			from,
+			{Name: "state", Kind: Path, Required: true, Example: "../sdlb/state"},
+			{Name: "application", Kind: Text, Example: "shop"},
+			{Name: "time_zone", Kind: Text, Example: "Europe/Zurich"},
+			{Name: "marks", Kind: Map, Keys: Text, Required: true, Elem: &Field{Kind: Text}, Example: "{clean_orders.raw: ext-orders}"},
+		}}
+	}
 	return &Field{Kind: Object, Fields: []*Field{
-		{Name: "from", Kind: Choice, Values: []string{"python"}, Required: true, Example: "python"},
+		from,
 		{Name: "root", Kind: Path, Required: true, Example: "../old-project"},
 		{Name: "time_zone", Kind: Text, Example: "Europe/Zurich"},
 		{Name: "tasks", Kind: Map, Keys: Name, Required: true, Example: "{clean_orders: {task: sales/etl/clean_orders, outputs: {clean: orders}}}",
@@ -76,16 +100,27 @@ func LoadImport(file string) (*Import, error) {
 	if err != nil {
 		return nil, problem.List{{Code: problem.Failed, Message: "the working directory cannot be found: " + reason(err), Cause: err}}
 	}
-	l := &loader{file: file, dir: filepath.Dir(abs), other: &otherFile{whole: "the file", holds: "it has from, root, tasks and batches"}}
+	l := &loader{file: file, dir: filepath.Dir(abs), other: &otherFile{whole: "the file", holds: "it says from which program, and what is taken over"}}
 	im := &Import{File: file}
 	if root := l.parse(newSource(file, data)); root != nil {
-		top := declareImport()
+		program := ""
+		if n := root.get("from"); n != nil {
+			program = n.text
+		}
+		top := declareImport(program)
 		batches := root.get("batches")
-		root.entries = slices.DeleteFunc(root.entries, func(e entry) bool { return e.key == "batches" }) // no field is like it
+		if top.member("batches") != nil {
+			root.entries = slices.DeleteFunc(root.entries, func(e entry) bool { return e.key == "batches" }) // no field is like it
+		}
 		l.checkKeys(root, top, "")
 		s := section{l, root, top, "", root.pos}
-		l.importTasks(s, im)
-		l.importBatches(s, batches, im)
+		im.Program, im.Zone = s.text("from"), s.text("time_zone")
+		if program == "sdlb" {
+			l.importMarks(s, im)
+		} else {
+			l.importTasks(s, im)
+			l.importBatches(s, batches, im)
+		}
 	}
 	if len(l.problems) > 0 {
 		l.sort()
@@ -95,7 +130,7 @@ func LoadImport(file string) (*Import, error) {
 }
 
 func (l *loader) importTasks(s section, im *Import) {
-	im.Program, im.Root, im.Zone = s.text("from"), s.path("root"), s.text("time_zone")
+	im.Root = s.path("root")
 	s.each("tasks", func(name string, in section) {
 		t := ImportTask{Name: name, Task: in.text("task"), Outputs: in.options("outputs"), Pos: in.pos}
 		if n := in.n.get("task"); n != nil && !n.bad && !threeNames.MatchString(t.Task) {
@@ -120,6 +155,25 @@ func (l *loader) importBatches(s section, n *node, im *Import) {
 		for i, item := range n.items {
 			im.Batches = append(im.Batches, l.importBatch(item, fmt.Sprintf("batches[%d]", i)))
 		}
+	}
+}
+
+func (l *loader) importMarks(s section, im *Import) {
+	im.State, im.Application = s.path("state"), s.text("application")
+	objects := s.options("marks")
+	if objects == nil {
+		if !s.bad() && s.n.get("marks") == nil {
+			s.missing(s.f.member("marks"))
+		}
+		return
+	}
+	for _, e := range s.n.get("marks").entries {
+		task, input, both := strings.Cut(e.key, ".")
+		if !both || !isName(task) || !isName(input) {
+			l.add(e.pos, quote(e.key)+" in marks names no input of a task", "write it as TASK.INPUT")
+			continue
+		}
+		im.Marks = append(im.Marks, ImportMark{Task: task, Input: input, Object: objects[e.key], Pos: e.pos})
 	}
 }
 
