@@ -145,6 +145,8 @@ func csvDialects(t *testing.T, f *fixture) {
 		{"csv", "a\n1\n\n2\n", "", "a bigint", []string{"1", "2", "NULL"}},
 		{"csv", "a||b\n1||x|y\n2||\"p||q\"\n", "delimiter=||", "a bigint; b varchar", []string{"1|x|y", "2|p||q"}},
 		{"csv", `a,b` + "\n" + `1,"say \"hi\" \\"` + "\n", `escape=\`, "a bigint; b varchar", []string{`1|say "hi" \`}},
+		{"csv", "a,b\n1,'it''s'\n2,'\"\"'\n", "quote='", "a bigint; b varchar", []string{"1|it's", `2|""`}}, // a quote escapes itself
+		{"csv", "a,b\n+491701234567,1\n1,\" 5\"\n", "", "", []string{"+491701234567|1", "1| 5"}},
 		{"csv", "a\nabcd\né\n", "max_field_bytes=4", "a varchar", []string{"abcd", "é"}},
 		{"csv", "1,x\n2,y\n", "header=false", "a bigint; b varchar", []string{"1|x", "2|y"}},
 		{"csv", "a,b\n", "", "a bigint; b varchar", nil},

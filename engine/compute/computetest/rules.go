@@ -141,7 +141,11 @@ func checkTogether(t *testing.T, f *fixture) {
 
 // What is wrong with a rule is told with its place, by a session that knows the columns and, as far as it can be, without one.
 func ruleMistakes(t *testing.T, f *fixture) {
-	f.prepare("typed", compute.Step{Name: "typed", SQL: typed})
+	f.prepare("typed times", compute.Step{Name: "typed", SQL: typed}, compute.Step{Name: "times", SQL: "SELECT TIMESTAMP '2026-01-01 00:00:00' AS ts"})
+	for _, text := range []string{"2026-01-01T00:00:00+02", "2026-01-01T00:00:00.1234567"} {
+		_, err := f.ses.Check(t.Context(), compute.Check{Relation: "times", Rules: []compute.Rule{rule(t, "oneof ts "+text)}})
+		f.wantError(err, compute.Error{Kind: compute.BadOption, Column: "ts", Message: fmt.Sprintf("%q is not a TIMESTAMP", text)})
+	}
 	types := columns("id integer; txt text; amount decimal(9,2); dt date; ratio double; big bigint")
 	for _, tt := range []struct {
 		rule, column, message string
@@ -155,6 +159,7 @@ func ruleMistakes(t *testing.T, f *fixture) {
 		{"between amount 0.001 -", "amount", `"0.001" is not a DECIMAL(9,2)`, false},
 		{"between dt - 2026-02-30", "dt", `"2026-02-30" is not a DATE`, false},
 		{"between dt - 2026-02-03T10:00", "dt", "is not a DATE", false},
+		{"between ratio - 1e400", "ratio", `"1e400" is not a DOUBLE`, false},
 		{"oneof id 1 one", "id", `"one" is not a INTEGER`, false},
 		{"matches id [0-9]+", "id", "only text", false},
 		{"matches txt (", "txt", `"(" is not a regular expression`, true},

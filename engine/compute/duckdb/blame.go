@@ -1,6 +1,7 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -149,6 +150,12 @@ func (s *session) blameCSV(ctx context.Context, c *csvInput) error {
 			if err := c.broken(ctx, g, f); err != nil {
 				return err
 			}
+			if len(c.columns) > 0 && c.columns[0].Type == "" {
+				if err := s.consume(ctx, c.read(g, []compute.File{f}, "")); err != nil { // types are what was looked for
+					return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Message: "it cannot be read: " + parse(err).line(), Err: err}
+				}
+				continue
+			}
 			if err := s.misfit(ctx, c, g, f); err != nil {
 				return err
 			}
@@ -162,19 +169,20 @@ func (c *csvInput) broken(ctx context.Context, g csvGroup, f compute.File) error
 	if g.table != "" {
 		return nil // there would be no table
 	}
-	end := ""
-	return c.scan(ctx, g, f, func(rec *csvRecord) error {
-		switch {
-		case rec.wrong != nil:
-			return c.faultErr(g, f, rec)
-		case rec.end == "":
-		case end == "":
-			end = rec.end
-		case end != rec.end:
-			return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: rec.line, Message: fmt.Sprintf("the line ends in %q, and those before in %q", rec.end, end),
-				Hint: "give all lines of a file the same end"}
+	end := g.end
+	unlike := func(line int64, now string) error {
+		if end == "" || now == "" || now == end {
+			end = cmp.Or(end, now)
+			return nil
 		}
-		return nil
+		return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Line: line, Message: fmt.Sprintf("the line ends in %q, and those before in %q", now, end),
+			Hint: "give all lines of a file the same end"}
+	}
+	return c.scan(ctx, g, f, func(rec *csvRecord) error {
+		if rec.wrong != nil {
+			return c.faultErr(g, f, rec)
+		}
+		return cmp.Or(unlike(rec.blank.line, rec.blank.end), unlike(rec.line, rec.end))
 	})
 }
 

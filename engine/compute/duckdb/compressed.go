@@ -99,15 +99,15 @@ func (t *textFile) Close() error {
 
 // whole tells what is wrong with a file that nobody may have finished writing: one without a byte, or a compressed one that is
 // cut short or damaged, which is read to its end for that. DuckDB does neither: it takes the place where a file was cut off for
-// the end of the rows, and half a file would land as if it were the whole.
-func (t textCoding) whole(ctx context.Context, f compute.File) error {
+// the end of the rows, and half a file would land as if it were the whole. What is decompressed goes to seams too, if that is not nil.
+func (t textCoding) whole(ctx context.Context, f compute.File, seams *seamScan) error {
 	c, compressed := t.of(f.Path)
 	if f.Size == 0 && !compressed {
 		return &compute.Error{Kind: compute.InputInvalid, File: f.Path, Message: "it is empty: it has 0 bytes",
 			Hint: "it may still be being written; if it is to hold no rows, remove it, or set the option empty_files to skip"}
 	}
 	if !compressed {
-		return nil
+		return seams.look(f)
 	}
 	file := f.Path
 	text, err := openCompressed(file, c)
@@ -120,7 +120,10 @@ func (t textCoding) whole(ctx context.Context, f compute.File) error {
 		if err := cancelled(ctx); err != nil {
 			return err
 		}
-		_, err := text.Read(buffer)
+		n, err := text.Read(buffer)
+		if seams != nil {
+			_, _ = seams.Write(buffer[:n]) // never fails
+		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil

@@ -1,12 +1,8 @@
 package duckdb
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -51,7 +47,7 @@ func readCSVOptions(given map[string]string) (csvOptions, []*compute.Error) {
 	c := csvOptions{
 		delimiter:       o.text("delimiter", ","),
 		quote:           o.text("quote", `"`),
-		escape:          o.text("escape", `"`),
+		escape:          o.text("escape", o.text("quote", `"`)),
 		header:          o.boolean("header", true),
 		null:            o.text("null", ""),
 		quotedNull:      o.boolean("quoted_null", true),
@@ -74,11 +70,11 @@ func readCSVOptions(given map[string]string) (csvOptions, []*compute.Error) {
 	if len(c.delimiter) == 0 || len(c.delimiter) > 4 || strings.ContainsAny(c.delimiter, "\r\n") {
 		o.bad("delimiter", "one to four bytes without a line end")
 	}
-	if len(c.quote) > 1 {
-		o.bad("quote", "one byte, or empty for none")
+	if len(c.quote) > 1 || strings.ContainsAny(c.quote, "\r\n") {
+		o.bad("quote", "one byte that is no line end, or empty for none")
 	}
-	if len(c.escape) > 1 {
-		o.bad("escape", "one byte, or empty for none")
+	if c.escape != c.quote && (len(c.escape) > 1 || strings.ContainsAny(c.escape, "\r\n") || c.escape != "" && strings.Contains(c.delimiter, c.escape)) {
+		o.bad("escape", "one byte that is no line end and not of the delimiter, or empty for none")
 	}
 	if len(c.decimal) != 1 || strings.ContainsAny(c.decimal, "0123456789+-eE ") {
 		o.bad("decimal", "one character, as , or .")
@@ -91,6 +87,9 @@ func readCSVOptions(given map[string]string) (csvOptions, []*compute.Error) {
 	}
 	if c.comment != "" && c.quote != "" && strings.HasPrefix(c.comment, c.quote) {
 		o.bad("comment", "what no field can begin with: it begins with the quote")
+	}
+	if c.comment != "" && (strings.HasPrefix(c.delimiter, c.comment) || strings.HasPrefix(c.comment, c.delimiter)) {
+		o.bad("comment", "what no line of data can begin with: the first field may be empty, and then a line begins with the delimiter")
 	}
 	if strings.ContainsAny(c.null, "\r\n") {
 		o.bad("null", "text without a line end")
@@ -115,7 +114,11 @@ type csvInput struct {
 	groups  []csvGroup
 	columns []compute.Column // of the files
 	paths   pathColumns
+	odd     bool // a file begins with what DuckDB would lose rows by
 }
+
+// careful tells that csvScanner reads the files, and not DuckDB.
+func (c *csvInput) careful() bool { return c.odd || c.options.careful() }
 
 // csvGroup is the files that have the same header and the same line ends.
 type csvGroup struct {
@@ -123,6 +126,7 @@ type csvGroup struct {
 	width  int    // columns in the files
 	places []int  // for each column of the relation its place in the files
 	end    string // of lines; empty: the files have one line at most
+	serial bool   // one thread reads each file; see seamScan
 	table  string // the table that its records were read into; empty: DuckDB reads the files
 }
 
@@ -140,6 +144,9 @@ func (s *session) openCSV(ctx context.Context, in compute.Input, r *rejects) (*i
 		if c.columns, c.paths, err = splitColumns(in.Columns, f); err != nil {
 			return nil, "", err
 		}
+		if err = s.checkFolders(ctx, c.paths.keys); err != nil {
+			return nil, "", err
+		}
 	}
 	if err := c.group(ctx, f.files); err != nil {
 		return nil, "", err
@@ -148,10 +155,13 @@ func (s *session) openCSV(ctx context.Context, in compute.Input, r *rejects) (*i
 		return nil, "", err
 	}
 	opened := &input{files: f.files, csv: c}
-	if err := s.checkZone(ctx, o.timeZone); err != nil {
+	if err := s.checkTimes(ctx, o.timeZone, o.dateFormat, o.timestampFormat); err != nil {
 		return nil, "", err
 	}
-	if o.careful() {
+	if len(c.columns) == 0 {
+		return nil, "", &compute.Error{Kind: compute.InputInvalid, File: f.files[0].Path, Message: "it is empty, as all files of the input are, so there is nothing to find columns by", Hint: "declare the columns"}
+	}
+	if c.careful() {
 		if err := c.load(ctx, s, in.Name, r); err != nil {
 			return nil, "", err
 		}
@@ -176,7 +186,11 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if f.Size == 0 && c.options.skipEmpty {
 			continue
 		}
-		if err := c.options.whole(ctx, f); err != nil {
+		var seams *seamScan
+		if c.options.quote != "" && !c.options.careful() {
+			seams = &seamScan{quote: c.options.quote[0]}
+		}
+		if err := c.options.whole(ctx, f, seams); err != nil {
 			return err
 		}
 		header, line, end, err := c.header(f.Path)
@@ -203,12 +217,13 @@ func (c *csvInput) group(ctx context.Context, files []compute.File) error {
 		if c.options.careful() {
 			end = ""
 		}
-		key := fmt.Sprintf("%v%q", places, end)
+		serial := seams != nil && seams.spans
+		key := fmt.Sprintf("%v%q%t", places, end, serial)
 		i, ok := byHeader[key]
 		if !ok {
 			i = len(c.groups)
 			byHeader[key] = i
-			c.groups = append(c.groups, csvGroup{width: len(places), places: places, end: end})
+			c.groups = append(c.groups, csvGroup{width: len(places), places: places, end: end, serial: serial})
 		}
 		c.groups[i].files = append(c.groups[i].files, f)
 	}
@@ -221,109 +236,6 @@ func inOrder(n int) []int {
 		places[i] = i
 	}
 	return places
-}
-
-// columnsOf makes columns, as yet without types, of a header.
-func columnsOf(file string, line int64, header []string, o csvOptions) ([]compute.Column, error) {
-	if d := otherDelimiter(header, o); d != "" {
-		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Line: line, Message: fmt.Sprintf("its only column would be %q, whose name holds what delimits columns elsewhere", header[0]),
-			Hint: "set the option delimiter, as " + d + "; if it is one column, declare it"}
-	}
-	if wrong := nameless(header); wrong != "" {
-		return nil, &compute.Error{Kind: compute.InputInvalid, File: file, Line: line, Message: wrong, Hint: "name it in the file, or declare the columns and set header to false"}
-	}
-	columns := make([]compute.Column, len(header))
-	for i, name := range header {
-		columns[i] = compute.Column{Name: name}
-	}
-	return columns, nil
-}
-
-// nameless tells which columns of a header have no name; empty: all have one.
-func nameless(header []string) string {
-	var which []string
-	for i, name := range header {
-		if strings.TrimSpace(name) == "" {
-			which = append(which, strconv.Itoa(i+1))
-		}
-	}
-	switch len(which) {
-	case 0:
-		return ""
-	case 1:
-		return "column " + which[0] + " has no name"
-	}
-	return "columns " + strings.Join(which, ", ") + " have no name"
-}
-
-// otherDelimiter is what seems to delimit the names of a header that is one field, as it would be written in YAML;
-// empty: nothing does.
-func otherDelimiter(header []string, o csvOptions) string {
-	if len(header) != 1 || !o.header {
-		return ""
-	}
-	for _, d := range []string{";", "\t", "|", ","} {
-		if strings.Contains(header[0], d) && d != o.delimiter {
-			return strconv.Quote(d)
-		}
-	}
-	return ""
-}
-
-// header gives the names in the header line of a file; for files without one, made-up names of the first record. end is what
-// ends its lines: DuckDB looks for it in quoted values too.
-func (c *csvInput) header(file string) (names []string, line int64, end string, err error) {
-	text, err := c.options.open(file)
-	if err != nil {
-		return nil, 0, "", unreadable(file, err)
-	}
-	defer text.Close() // only read
-	sc := newCSVScanner(io.LimitReader(text, headerLimit), c.options, 0)
-	if what, hint := c.options.noText(sc.buf[:sc.end]); what != "" {
-		return nil, 0, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: what, Hint: hint}
-	}
-	var rec *csvRecord
-	err = sc.skipLines(c.options.skip)
-	if err == nil {
-		rec, err = sc.next()
-	}
-	switch {
-	case errors.Is(err, io.EOF) && !c.options.header && len(c.columns) > 0:
-		return nil, 0, "", nil
-	case errors.Is(err, io.EOF):
-		return nil, 0, "", &compute.Error{Kind: compute.InputInvalid, File: file, Message: "it is empty: it has no header line", Hint: "a file without rows still needs its header; without headers, declare the columns and set header to false"}
-	case err != nil:
-		return nil, 0, "", unreadable(file, err)
-	case rec.wrong != nil && c.options.header:
-		return nil, 0, "", &compute.Error{Kind: compute.InputInvalid, File: file, Line: rec.line, Message: rec.wrong.message, Hint: rec.wrong.hint}
-	}
-	names = make([]string, len(rec.fields))
-	for i, f := range rec.fields {
-		names[i] = string(f.text)
-		if bytes.IndexByte(f.text, 0) >= 0 || !c.options.header {
-			names[i] = fmt.Sprintf("column%d", i)
-		}
-	}
-	return names, rec.line, rec.end, nil
-}
-
-// noText tells that a file begins as one does that is no text, or not in the encoding, and what to do then.
-func (t textCoding) noText(begin []byte) (what, hint string) {
-	if !t.usual() {
-		return "", ""
-	}
-	for _, mark := range []struct{ begin, what, hint string }{
-		{utf16LEMark, "it is UTF-16", "set the option encoding to utf-16, or convert the file to UTF-8"},
-		{utf16BEMark, "it is UTF-16", "set the option encoding to utf-16, or convert the file to UTF-8"},
-		{gzipped.magic, "it is compressed by gzip, and its name does not say so", "end its name in .gz, or set the option compression to gzip"},
-		{zstded.magic, "it is compressed by zstd, and its name does not say so", "end its name in .zst, or set the option compression to zstd"},
-		{"PK\x03\x04", "it is a zip archive, or a workbook", "unpack it, or save it as CSV"},
-	} {
-		if bytes.HasPrefix(begin, []byte(mark.begin)) {
-			return mark.what, mark.hint
-		}
-	}
-	return "", ""
 }
 
 // read is the SQL that reads files of a group, all columns as text named c0, c1, …
@@ -345,6 +257,9 @@ func (c *csvInput) read(g csvGroup, files []compute.File, more string) string {
 		more += `, new_line = '\n'`
 	case g.end == "\r":
 		more += `, new_line = '\r'` // and never \r\n, with which DuckDB loses rows
+	}
+	if g.serial {
+		more += ", parallel = false"
 	}
 	return fmt.Sprintf("read_csv(%s, auto_detect = false, header = %t, skip = %d, delim = %s, quote = %s, escape = %s, "+
 		"nullstr = %s, allow_quoted_nulls = %t, max_line_size = %d, strict_mode = true, null_padding = false, hive_partitioning = false%s, columns = {%s}%s)",

@@ -2,6 +2,7 @@ package duckdb
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
@@ -26,6 +27,7 @@ type fit struct {
 const (
 	isoDate = `[0-9]{4,6}-[0-9]{1,2}-[0-9]{1,2}`
 	isoTime = `[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{0,6}0*)?)?`
+	offset  = `[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?` // RFC 3339, but for what may be left out
 )
 
 // fitFor makes the conversion to a type. Types that text cannot hold in one common way are refused.
@@ -38,7 +40,7 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 	}
 	digits := `([0-9]+)`
 	if o.thousands != "" {
-		digits = `([0-9]+|[0-9]{1,3}(` + quoteMeta(o.thousands) + `[0-9]{3})+)`
+		digits = `([0-9]+|[1-9][0-9]{0,2}(` + quoteMeta(o.thousands) + `[0-9]{3})+)`
 	}
 	switch base {
 	case "VARCHAR":
@@ -65,6 +67,8 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 	case "FLOAT", "DOUBLE":
 		f.exact = f.matches(`\s*[+-]?(` + digits + `?(` + point + `[0-9]*)?([eE][+-]?[0-9]+)?|[Nn][Aa][Nn]|[Ii][Nn][Ff]([Ii][Nn][Ii][Tt][Yy])?)\s*`)
 		f.value = f.pointed(o)
+		// The cast makes infinity of a number that is too large.
+		f.exact = fmt.Sprintf("(%s AND (contains(lower(%s), 'inf') OR NOT coalesce(isinf(TRY_CAST(%s AS %s)), false)))", f.exact, column, f.value, typ)
 		f.usual = o.decimal == "."
 	case "DATE":
 		if o.dateFormat != "" {
@@ -85,7 +89,7 @@ func fitFor(column, typ string, o csvOptions) (fit, error) {
 		if o.timestampFormat != "" {
 			return f.parsed(o.timestampFormat).inZone(o), nil
 		}
-		f.exact = f.matches(`\s*` + isoDate + `([T ]` + isoTime + `)?\s*(Z|[+-][0-9]{2}(:?[0-9]{2})?)?\s*`)
+		f.exact = f.matches(`\s*` + isoDate + `([T ]` + isoTime + `)?\s*(Z|` + offset + `)?\s*`)
 		f = f.inZone(o)
 	default:
 		return f, &compute.Error{Kind: compute.BadOption, Message: "text cannot be read as the type " + typ, Hint: "declare it as varchar and convert it in a step"}
@@ -102,7 +106,11 @@ func (f fit) inZone(o csvOptions) fit {
 		f.tried = fmt.Sprintf("CASE WHEN NOT %s THEN NULL WHEN %s THEN TRY_CAST(%s AS %s) ELSE %s END", f.exact, zoned, f.column, f.typ,
 			localTime("TRY_CAST("+f.column+" AS TIMESTAMP)", o.timeZone))
 	case !zonedFormat(o.timestampFormat):
-		f.format, f.tried = false, localTime("try_strptime("+f.value+")", o.timeZone)
+		local := localTime("try_strptime("+f.value+")", o.timeZone)
+		if f.tried != "" {
+			local = fmt.Sprintf("CASE WHEN (%s) IS NOT NULL THEN %s END", f.tried, local)
+		}
+		f.format, f.tried = false, local
 	}
 	return f
 }
@@ -129,11 +137,27 @@ func (f fit) pointed(o csvOptions) string {
 	return text
 }
 
+// parsed has text read by a strptime pattern. What the pattern reads and the type does not hold, a time of day or nanoseconds, must
+// be zero.
 func (f fit) parsed(format string) fit {
 	f.format = true
 	f.value = f.column + ", " + literal(format)
+	tried := "try_strptime(" + f.value + ")"
+	switch {
+	case f.typ == "DATE" && readsTime.MatchString(format):
+		f.tried = fmt.Sprintf("CASE WHEN CAST(%[1]s AS TIMESTAMP) = CAST(CAST(%[1]s AS DATE) AS TIMESTAMP) THEN CAST(%[1]s AS DATE) END", tried)
+	case f.typ != "DATE" && readsNanoseconds.MatchString(format):
+		f.tried = fmt.Sprintf("CASE WHEN epoch_ns(%[1]s) %% 1000 = 0 THEN CAST(%[1]s AS %[2]s) END", tried, f.typ)
+	}
 	return f
 }
+
+// What a strptime pattern reads.
+var (
+	readsTime        = regexp.MustCompile(`^([^%]|%-?[^-])*?%-?[HIMSfgncXzZ]`)
+	readsYear        = regexp.MustCompile(`^([^%]|%-?[^-])*?%-?[YyGcx]`)
+	readsNanoseconds = regexp.MustCompile(`^([^%]|%-?[^-])*?%n`)
+)
 
 // anything tells that every text fits.
 func (f fit) anything() bool { return f.typ == "VARCHAR" && f.exact == "" }

@@ -10,12 +10,13 @@ import (
 
 // inferred are the types that csv columns without a declaration can get, the strictest first, and what the text must
 // look like besides fitting, so that nothing is lost: 007 is no number, and of more than 15 digits a DOUBLE would change some.
-// INT stands for an integer as the options have it written.
+// INT and POINT stand for an integer and the sign before decimals as the options have them written. What begins with a plus is text,
+// as telephone numbers do.
 var inferred = [...]struct{ typ, pattern string }{
 	{"BOOLEAN", `(?i)true|false`},
 	{"BIGINT", `-?INT`},
 	{"DECIMAL(38,0)", `-?INT`},
-	{"DOUBLE", `[+-]?INT?([^0-9a-zA-Z][0-9]+)?([eE][+-]?[0-9]+)?`},
+	{"DOUBLE", `-?INT?(POINT[0-9]+)?([eE][+-]?[0-9]+)?`},
 	{"DATE", ``},
 	{"TIMESTAMP", `[^Z+]*`},
 	{"TIMESTAMP WITH TIME ZONE", `.*:.*(Z|[+-][0-9]{2}(:?[0-9]{2})?)\s*`},
@@ -27,7 +28,7 @@ func (o csvOptions) pattern(p string) string {
 	if o.thousands != "" {
 		integer = `(0|[1-9][0-9]*|[1-9][0-9]{0,2}(` + quoteMeta(o.thousands) + `[0-9]{3})+)`
 	}
-	return strings.ReplaceAll(p, "INT", integer)
+	return strings.NewReplacer("INT", integer, "POINT", quoteMeta(o.decimal)).Replace(p)
 }
 
 // inferSample is how many rows of a group are tried with all types; the other rows are tried with the one

@@ -27,8 +27,15 @@ type csvScanner struct {
 	line   int64 // physical line of buf[start], from 1
 	offset int64 // bytes before buf[start]
 	rest   bool  // what is left of the line belongs to a record that was given
+	passed csvPassed
 	rec    csvRecord
 	arena  []byte // texts of fields that hold escapes
+}
+
+// csvPassed is what the lines were like that were passed over.
+type csvPassed struct {
+	end string // of the last one
+	odd bool   // they hold more than text between line ends of one kind
 }
 
 // csvRecord is one record. It holds until the next.
@@ -37,8 +44,15 @@ type csvRecord struct {
 	line   int64  // physical line on which it begins
 	offset int64  // bytes of the text before it
 	fields []csvField
-	end    string    // its line end; empty at the end of the file
+	end    string // its line end; empty at the end of the file
+	blank  csvBlank
 	wrong  *csvFault // why it is none; nil: it is one
+}
+
+// csvBlank is the last of the blank lines that stood before a record.
+type csvBlank struct {
+	line int64
+	end  string // empty: there was none
 }
 
 type csvField struct {
@@ -112,6 +126,7 @@ func (sc *csvScanner) skipLine() error {
 	for {
 		w := sc.buf[sc.start:sc.end]
 		i, size := lineEnd(w, sc.eof)
+		sc.notePassed(w[:i], string(w[i:i+size]))
 		if size > 0 {
 			sc.pass(i + size)
 			sc.line++
@@ -126,6 +141,16 @@ func (sc *csvScanner) skipLine() error {
 			return nil
 		}
 		sc.fill()
+	}
+}
+
+// notePassed notes a line that is passed over, or a piece of one, which has no end.
+func (sc *csvScanner) notePassed(text []byte, end string) {
+	p := &sc.passed
+	p.odd = p.odd || !utf8.Valid(text) || sc.quote != 0 && bytes.IndexByte(text, sc.quote) >= 0 || sc.escape != 0 && bytes.IndexByte(text, sc.escape) >= 0
+	if end != "" {
+		p.odd = p.odd || p.end != "" && p.end != end
+		p.end = end
 	}
 }
 
@@ -161,6 +186,7 @@ func (sc *csvScanner) next() (*csvRecord, error) {
 			return nil, err
 		}
 	}
+	var before csvBlank
 	for {
 		w := sc.buf[sc.start:sc.end]
 		if len(w) == 0 && sc.eof || sc.err != nil {
@@ -187,11 +213,12 @@ func (sc *csvScanner) next() (*csvRecord, error) {
 			return nil, sc.err
 		}
 		rec := &sc.rec
-		rec.raw, rec.line, rec.offset = w[:n], sc.line, sc.offset
+		rec.raw, rec.line, rec.offset, rec.blank = w[:n], sc.line, sc.offset, before
 		blank := n == len(rec.end) && rec.wrong == nil && !sc.blankIsNull()
 		sc.line += lines(rec.raw)
 		sc.pass(n)
 		if blank {
+			before = csvBlank{line: rec.line, end: rec.end}
 			continue
 		}
 		sc.judge()

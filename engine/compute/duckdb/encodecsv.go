@@ -90,27 +90,32 @@ func (e *encoding) firstInFile() string {
 	return e.columns[slices.IndexFunc(e.columns, func(c compute.Column) bool { return !e.isPartition(c.Name) })].Name
 }
 
-// quoted gives the columns that are quoted throughout: those that may hold an escape of its own. Readers (pyarrow, Python) take
-// it for one outside quotes too, where DuckDB leaves it as it is.
+// quoted gives the columns that are quoted throughout: those that may hold an escape of its own, because readers (pyarrow, Python)
+// take it for one outside quotes too, where DuckDB leaves it as it is; and the only column of a file, of which an empty text would
+// be an empty line, which readers leave out.
 func (c csvFormat) quoted(e *encoding) (names []string) {
-	if c.escape == c.quote {
-		return nil
-	}
+	single := len(e.columns)-len(e.PartitionBy) == 1 && c.null != "" // which is quoted where a text reads like it
 	for i, col := range e.columns {
 		if e.isPartition(col.Name) {
 			continue
 		}
+		may := single || c.escape != c.quote
 		switch e.infos[i].InternalType() {
 		case driverduckdb.TYPE_VARCHAR, driverduckdb.TYPE_ENUM:
+		case driverduckdb.TYPE_BLOB:
+			may = may && (single || c.mayEscape())
 		default:
-			if c.escape == `\` && c.dateFormat+c.timestampFormat == "" {
-				continue // it occurs in text alone
-			}
+			may = c.escape != c.quote && c.mayEscape()
 		}
-		names = append(names, quote(col.Name))
+		if may {
+			names = append(names, quote(col.Name))
+		}
 	}
 	return names
 }
+
+// mayEscape tells that more than text may hold the escape.
+func (c csvFormat) mayEscape() bool { return c.escape != `\` || c.dateFormat+c.timestampFormat != "" }
 
 func (c csvFormat) copy(ctx context.Context, s *session, e *encoding, query string) ([]compute.Encoded, error) {
 	more := fmt.Sprintf(", HEADER %t, DELIMITER %s, QUOTE %s, ESCAPE %s, NULLSTR %s", c.header, literal(c.delimiter), literal(c.quote), literal(c.escape), literal(c.null))

@@ -18,6 +18,8 @@ const (
 	utf8Mark    = "\xef\xbb\xbf"
 	utf16LEMark = "\xff\xfe"
 	utf16BEMark = "\xfe\xff"
+	utf32LEMark = "\xff\xfe\x00\x00"
+	utf32BEMark = "\x00\x00\xfe\xff"
 )
 
 // encodings are the names that the option encoding knows, and what they are called here.
@@ -95,6 +97,35 @@ func (t textCoding) open(name string) (io.ReadCloser, error) {
 	return &decodedText{Closer: f, decoder: decoder{r: f, encoding: t.encoding, line: 1}}, nil
 }
 
+// noText tells that a file begins as one does that is no text, or not in the encoding, and what to do then.
+func (t textCoding) noText(begin []byte) (what, hint string) {
+	if !t.usual() {
+		return "", ""
+	}
+	for _, mark := range []struct{ begin, what, hint string }{
+		{utf32LEMark, "it is UTF-32", "convert the file to UTF-8"},
+		{utf32BEMark, "it is UTF-32", "convert the file to UTF-8"},
+		{utf16LEMark, "it is UTF-16", "set the option encoding to utf-16, or convert the file to UTF-8"},
+		{utf16BEMark, "it is UTF-16", "set the option encoding to utf-16, or convert the file to UTF-8"},
+		{gzipped.magic, "it is compressed by gzip, and its name does not say so", "end its name in .gz, or set the option compression to gzip"},
+		{zstded.magic, "it is compressed by zstd, and its name does not say so", "end its name in .zst, or set the option compression to zstd"},
+		{"PK\x03\x04", "it is a zip archive, or a workbook", "unpack it, or save it as CSV"},
+	} {
+		if bytes.HasPrefix(begin, []byte(mark.begin)) {
+			return mark.what, mark.hint
+		}
+	}
+	if len(begin) >= 4 {
+		switch zero := [4]bool{begin[0] == 0, begin[1] == 0, begin[2] == 0, begin[3] == 0}; zero {
+		case [4]bool{false, true, false, true}:
+			return "every second byte is NUL, at byte offset 1 the first, as in UTF-16 without a byte order mark", "set the option encoding to utf-16le, or convert the file to UTF-8"
+		case [4]bool{true, false, true, false}:
+			return "every second byte is NUL, at byte offset 0 the first, as in UTF-16 without a byte order mark", "set the option encoding to utf-16be, or convert the file to UTF-8"
+		}
+	}
+	return "", ""
+}
+
 // decodedText is a file whose text is decoded.
 type decodedText struct {
 	decoder
@@ -129,7 +160,7 @@ func (d *decoder) Read(p []byte) (int, error) {
 func (d *decoder) more() {
 	const piece = 1 << 16
 	last := false
-	for first := true; first || !d.begun && len(d.in) < len(utf8Mark) && !last; first = false {
+	for first := true; first || !d.begun && len(d.in) < len(utf32LEMark) && !last; first = false {
 		held := len(d.in)
 		d.in = append(d.in, make([]byte, piece)...)
 		n, err := d.r.Read(d.in[held:])
@@ -158,6 +189,8 @@ func (d *decoder) mark() error {
 	le, be := bytes.HasPrefix(d.in, []byte(utf16LEMark)), bytes.HasPrefix(d.in, []byte(utf16BEMark))
 	other := ""
 	switch {
+	case bytes.HasPrefix(d.in, []byte(utf32LEMark)), bytes.HasPrefix(d.in, []byte(utf32BEMark)):
+		return &encodingError{line: 1, message: "it begins with the byte order mark of utf-32, and the option encoding says " + d.encoding, hint: "convert the file to UTF-8"}
 	case strings.HasPrefix(d.encoding, "utf-16") && (le || be):
 		found := map[bool]string{true: "utf-16le", false: "utf-16be"}[le]
 		if d.encoding != "utf-16" && d.encoding != found {

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 )
@@ -238,6 +239,9 @@ func spelled(pattern, name string) bool {
 }
 
 func pin(name string) (compute.File, error) {
+	if !utf8.ValidString(name) { // DuckDB could not be told it
+		return compute.File{}, &compute.Error{Kind: compute.InputInvalid, File: strings.ToValidUTF8(name, "�"), Message: fmt.Sprintf("its name is not UTF-8: %q", filepath.Base(name)), Hint: "rename it"}
+	}
 	info, err := os.Stat(name)
 	if err != nil {
 		return compute.File{}, unreadable(name, err)

@@ -17,7 +17,7 @@ func (Engine) Check(ctx context.Context, in compute.Input) ([]*compute.Error, er
 	if !ok {
 		return c.wrong, nil
 	}
-	if err := c.zone(ctx); err != nil {
+	if err := c.times(ctx); err != nil {
 		return nil, err
 	}
 	if in.Rejects != nil {
@@ -44,17 +44,17 @@ func (Engine) Check(ctx context.Context, in compute.Input) ([]*compute.Error, er
 	return c.wrong, nil
 }
 
-// zone checks the option time_zone.
-func (c *inputCheck) zone(ctx context.Context) error {
-	zone := c.in.Options["time_zone"]
-	if zone == "" || c.in.Format == "parquet" || c.in.Format == "delta" {
+// times checks the options about times.
+func (c *inputCheck) times(ctx context.Context) error {
+	zone, date, timestamp := c.in.Options["time_zone"], c.in.Options["date_format"], c.in.Options["timestamp_format"]
+	if zone+date+timestamp == "" || c.in.Format == "parquet" || c.in.Format == "delta" {
 		return nil
 	}
 	s, err := c.session(ctx)
 	if err != nil {
 		return err
 	}
-	err = s.checkZone(ctx, zone)
+	err = s.checkTimes(ctx, zone, date, timestamp)
 	var wrong *compute.Error
 	if errors.As(err, &wrong) && wrong.Kind == compute.BadOption {
 		c.add(wrong)

@@ -68,7 +68,7 @@ func (s *session) openJSON(ctx context.Context, in compute.Input, r *rejects) (*
 	if err != nil {
 		return nil, "", err
 	}
-	if err := s.checkZone(ctx, o.timeZone); err != nil {
+	if err := s.checkTimes(ctx, o.timeZone, o.dateFormat, o.timestampFormat); err != nil {
 		return nil, "", err
 	}
 	j := &jsonInput{options: o, columns: in.Columns, arrays: jsonGroup{array: true}, careful: !o.usual()}
@@ -76,12 +76,15 @@ func (s *session) openJSON(ctx context.Context, in compute.Input, r *rejects) (*
 		if j.columns, j.paths, err = splitColumns(in.Columns, f); err != nil {
 			return nil, "", err
 		}
+		if err = s.checkFolders(ctx, j.paths.keys); err != nil {
+			return nil, "", err
+		}
 	}
 	for _, file := range f.files {
 		if file.Size == 0 && o.skipEmpty {
 			continue
 		}
-		if err := o.whole(ctx, file); err != nil {
+		if err := o.whole(ctx, file, nil); err != nil {
 			return nil, "", err
 		}
 		array, marked, err := o.look(file.Path)

@@ -1,8 +1,10 @@
 package duckdb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -51,20 +53,39 @@ func (j *jsonInput) infer(ctx context.Context, root *shape) ([]compute.Column, e
 			}
 		}
 	}
+	if e := root.badKey("", "columns", "rename it, or declare the columns and set undeclared to ignore"); e != nil {
+		return nil, e
+	}
 	columns := make([]compute.Column, len(root.fields))
-	lower := map[string]string{}
 	for i, f := range root.fields {
-		typ, err := f.typ(f.name)
+		typ, err := f.typ(f.name, 0)
 		if err != nil {
 			return nil, err
 		}
 		columns[i] = compute.Column{Name: f.name, Type: typ}
+	}
+	return columns, nil
+}
+
+// badKey finds a key of the objects at a path that can be no name beside the others.
+func (sh *shape) badKey(path, names, hint string) *compute.Error {
+	lower := map[string]string{}
+	for _, f := range sh.fields {
+		problem := ""
+		if f.name == "" {
+			problem = "a key is empty, and " + names + " must have a name"
+		}
 		if other, twice := lower[strings.ToLower(f.name)]; twice {
-			return nil, &compute.Error{Kind: compute.InputInvalid, File: fileOf(f.at), Column: f.name, Message: fmt.Sprintf("the keys %s and %s differ only in case, and columns do not", other, f.name), Hint: "rename one, or declare the columns and set undeclared to ignore"}
+			problem = fmt.Sprintf("the keys %s and %s differ only in case, and %s do not", other, f.name, names)
+		}
+		if problem != "" {
+			e := &compute.Error{Kind: compute.InputInvalid, File: fileOf(f.at), Column: cmp.Or(path, f.name), Message: problem, Hint: hint}
+			e.Line, _ = strconv.ParseInt(strings.TrimPrefix(f.at, e.File+":"), 10, 64) // of a key that is always null it is not known
+			return e
 		}
 		lower[strings.ToLower(f.name)] = f.name
 	}
-	return columns, nil
+	return nil
 }
 
 // someColumn refuses an input without any column. path is its first file.
@@ -215,6 +236,9 @@ func (sh *shape) text(text string) {
 	sh.times = left
 }
 
+// zoneAtEnd matches texts with a zone as fitFor has it.
+var zoneAtEnd = regexp.MustCompile("(Z|" + offset + ")$")
+
 func isTime(shape int, text string) bool {
 	if len(text) < 10 || len(text) > 35 || text[4] != '-' || text[7] != '-' || (shape == 0) != (len(text) == 10) {
 		return false
@@ -223,15 +247,19 @@ func isTime(shape int, text string) bool {
 		return false
 	}
 	for _, layout := range timeShapes[shape].layouts {
-		if at, err := time.Parse(layout, text); err == nil && at.Year() > 0 && !strings.Contains(text, ",") {
+		if at, err := time.Parse(layout, text); err == nil && at.Year() > 0 && !strings.Contains(text, ",") && (timeShapes[shape].typ != "TIMESTAMP WITH TIME ZONE" || zoneAtEnd.MatchString(text)) {
 			return true
 		}
 	}
 	return false
 }
 
-// typ gives the type of a column, or of the part of one that path names.
-func (sh *shape) typ(path string) (string, error) {
+// typ gives the type of a column, or of the part of one that path names, so many levels below.
+func (sh *shape) typ(path string, level int) (string, error) {
+	if (sh.kind == '[' || sh.kind == '{') && level == maxNesting {
+		column, _, _ := strings.Cut(path, ".")
+		return "", &compute.Error{Kind: compute.InputInvalid, File: fileOf(sh.at), Column: strings.TrimRight(column, "[]"), Message: fmt.Sprintf("it has more than %d levels", maxNesting), Hint: "declare the column as json"}
+	}
 	switch sh.kind {
 	case 'b':
 		return "BOOLEAN", nil
@@ -242,15 +270,19 @@ func (sh *shape) typ(path string) (string, error) {
 	case '0':
 		return sh.numberType(path)
 	case '[':
-		item, err := sh.item.orEmpty().typ(path + "[]")
+		item, err := sh.item.orEmpty().typ(path+"[]", level+1)
 		return item + "[]", err
 	case '{':
 		if len(sh.fields) == 0 {
 			return "JSON", nil // SQL has no struct without fields
 		}
+		if e := sh.badKey(path, "the fields of a STRUCT", "rename it, or declare the column as json"); e != nil {
+			e.File = cmp.Or(e.File, fileOf(sh.at))
+			return "", e
+		}
 		members := make([]string, len(sh.fields))
 		for i, f := range sh.fields {
-			typ, err := f.typ(path + "." + f.name)
+			typ, err := f.typ(path+"."+f.name, level+1)
 			if err != nil {
 				return "", err
 			}

@@ -310,10 +310,16 @@ func (s *jsonScan) str() ([]byte, error) {
 			if !utf8.Valid(text) {
 				return nil, s.fail("it is not UTF-8: %s", shorten(string(text)))
 			}
-			if plain {
-				return text, nil
+			if !plain {
+				var err error
+				if text, err = s.unescape(text); err != nil {
+					return nil, err
+				}
 			}
-			return s.unescape(text)
+			if bytes.Contains(text, []byte(numberSign)) {
+				return nil, s.fail("a string holds U+FDD0, which Unicode keeps from being a character of any text: %s", shorten(string(text)))
+			}
+			return text, nil
 		case c == '\\':
 			plain = false
 			s.pos++

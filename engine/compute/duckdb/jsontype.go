@@ -34,7 +34,31 @@ func (s *session) jsonType(ctx context.Context, c compute.Column) (*jsonType, er
 		return nil, inColumn(s.fail(ctx, err, "reading the type "+c.Type+" failed"), c.Name)
 	}
 	t, err := jsonTypeOf(infos[0])
+	if err == nil && t.depth() > maxNesting {
+		err = badJSONType("a type of so many levels")
+	}
 	return t, inColumn(err, c.Name)
+}
+
+// maxNesting is how many levels of lists, objects and maps a type may have: to take them apart DuckDB needs twice the time for each
+// level more.
+const maxNesting = 12
+
+// depth is how many levels of lists, objects and maps a type has.
+func (t *jsonType) depth() int {
+	below := 0
+	for _, f := range t.fields {
+		below = max(below, f.typ.depth())
+	}
+	for _, part := range []*jsonType{t.item, t.value} {
+		if part != nil {
+			below = max(below, part.depth())
+		}
+	}
+	if t.fields == nil && t.item == nil && t.value == nil {
+		return 0
+	}
+	return below + 1
 }
 
 // plainTypes are the names of types that text can hold.
@@ -97,8 +121,11 @@ var inexact = func() string {
 	for before := 1; before < 16; before++ {
 		many = append(many, fmt.Sprintf(`[0-9]{%d}\.[0-9]{%d}`, before, 16-before))
 	}
-	return `[:,\[\s]-?(` + strings.Join(many, "|") + `|[0-9]+(\.[0-9]+)?[eE]|[0-9]+\.[0-9]*0[^0-9]|0\.0000)|[:,\[\s]-0`
+	return `[:,\[\s]-?(` + strings.Join(many, "|") + `|[0-9]+(\.[0-9]+)?[eE]|[0-9]+\.[0-9]*0[^0-9]|0\.0000)|[:,\[\s]-0|` + signed
 }()
+
+// signed finds text that holds the sign itself, which would be taken for the mark of a number. Such an object is an error.
+const signed = numberSign + `|[^\\](\\\\)*\\u[fF][dD][dD]0`
 
 // exactNumbers is the SQL of JSON text with the numbers that need it made strings.
 func exactNumbers(text string) string {
@@ -106,7 +133,8 @@ func exactNumbers(text string) string {
 	marked := fmt.Sprintf(`regexp_replace(%s, '("(?:[^"\\]|\\.)*")|(-?[0-9][-+0-9.eE]*)', '\1' || %s || '\2' || %s, 'gs')`, text, mark, mark)
 	// Where a string was, there are now two marks beside each other; around a number one on each side.
 	quoted := fmt.Sprintf(`regexp_replace(replace(%s, %s || %s, ''), %s || '([^' || %s || ']*)' || %s, '"%s\1"', 'g')`, marked, mark, mark, mark, mark, mark, numberSign)
-	return fmt.Sprintf("CASE WHEN regexp_matches(%s, %s) THEN %s ELSE %s END", text, literal(inexact), quoted, text)
+	return fmt.Sprintf("CASE WHEN NOT regexp_matches(%[1]s, %[2]s) THEN %[1]s WHEN regexp_matches(%[1]s, %[3]s) THEN error('a text holds U+FDD0') ELSE %[4]s END",
+		text, literal(inexact), literal(signed), quoted)
 }
 
 // apart is the SQL of a struct with the values of an object by key, each as JSON, those that are missing or null as NULL.

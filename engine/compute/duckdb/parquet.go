@@ -63,6 +63,9 @@ func (s *session) openParquet(ctx context.Context, in compute.Input, _ *rejects)
 		}
 	}
 	query, err := parquetQuery(in, f, columns, keys, nulls)
+	if err == nil && !in.Encoded {
+		err = s.checkFolders(ctx, keys)
+	}
 	return opened, query, err
 }
 
@@ -117,7 +120,8 @@ type partitionKey struct {
 	raw   string // as in the folder's name
 	name  string
 	typ   string
-	empty bool // all its values are NULL
+	empty bool              // all its values are NULL
+	files map[string]string // by the values that are not NULL, a file of each
 }
 
 // partitionKeys finds the key=value folders between the root of a path and its files, which must be the same for all
@@ -146,7 +150,13 @@ func partitionKeys(f found) ([]partitionKey, error) {
 	}
 	for i, k := range keys {
 		keys[i].typ = partitionType(values[k.raw])
-		keys[i].empty = !slices.ContainsFunc(values[k.raw], func(v string) bool { return v != nullPartition })
+		keys[i].files = map[string]string{}
+		for j, v := range values[k.raw] {
+			if _, known := keys[i].files[unescape(v)]; !known && v != nullPartition {
+				keys[i].files[unescape(v)] = f.files[j].Path
+			}
+		}
+		keys[i].empty = len(keys[i].files) == 0
 	}
 	return keys, nil
 }

@@ -148,14 +148,19 @@ func (s *session) values(ctx context.Context, texts []string, typ string) ([]str
 	}
 	var values []string
 	var wrong error
-	q := "SELECT v, CAST(TRY_CAST(v AS " + typ + ") AS VARCHAR) FROM unnest([" + strings.Join(list, ", ") + "]) AS t(v)"
+	misfits := "false"
+	if f, err := fitFor("v", typ, csvOptions{decimal: "."}); err == nil && typ != "BLOB" { // which files have as base64
+		misfits = f.misfits()
+	}
+	q := "SELECT v, CAST(TRY_CAST(v AS " + typ + ") AS VARCHAR), " + misfits + " FROM unnest([" + strings.Join(list, ", ") + "]) AS t(v)"
 	err := s.queryAll(ctx, q, nil, func(rows *sql.Rows) error {
 		var text string
 		var back sql.NullString
-		if err := rows.Scan(&text, &back); err != nil {
+		var misfit bool
+		if err := rows.Scan(&text, &back, &misfit); err != nil {
 			return err
 		}
-		if wrong == nil && (!back.Valid || !isExact(typ, text, back.String)) {
+		if wrong == nil && (!back.Valid || misfit || !isExact(typ, text, back.String)) {
 			wrong = &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("%q is not a %s", text, typ), Hint: "write a value that the column can have"}
 		}
 		values = append(values, "CAST("+literal(text)+" AS "+typ+")")

@@ -1,9 +1,13 @@
 package duckdb
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
@@ -49,6 +53,37 @@ func splitColumns(declared []compute.Column, f found) (files []compute.Column, p
 		return nil, paths, &compute.Error{Kind: compute.BadOption, Message: "columns: every one stands in the names of folders, and none in the files", Hint: "declare a column of the files too"}
 	}
 	return files, paths, nil
+}
+
+// checkFolders finds a value in the names of folders that its column's type does not hold as it is written.
+func (s *session) checkFolders(ctx context.Context, keys []partitionKey) error {
+	for _, k := range keys {
+		if k.empty || k.typ == "VARCHAR" {
+			continue
+		}
+		values := slices.Sorted(maps.Keys(k.files))
+		texts := make([]string, len(values))
+		for i, v := range values {
+			texts[i] = literal(v)
+		}
+		wrong := "TRY_CAST(v AS " + k.typ + ") IS NULL"
+		if f, err := fitFor("v", k.typ, csvOptions{decimal: "."}); err == nil {
+			wrong = f.misfits()
+		}
+		bad, found := "", false
+		err := s.queryAll(ctx, "SELECT v FROM unnest(["+strings.Join(texts, ", ")+"]) AS t(v) WHERE "+wrong+" ORDER BY v LIMIT 1", nil, func(rows *sql.Rows) error {
+			found = true
+			return rows.Scan(&bad)
+		})
+		if err != nil {
+			return s.fail(ctx, err, "looking at the names of folders failed")
+		}
+		if found {
+			return &compute.Error{Kind: compute.InputInvalid, File: k.files[bad], Column: k.name, Message: fmt.Sprintf("%s, in the name of its folder, is not %s %s", shorten(bad), article(k.typ), k.typ),
+				Hint: "rename the folder, or declare the column as varchar"}
+		}
+	}
+	return nil
 }
 
 // clash finds a column that stands in the files too.

@@ -26,6 +26,39 @@ var zoneMacros = []string{
 		2 * epoch_us(t) + 86400000000 - "local time"(epoch_us(t) + 86400000000, zone), zone)`,
 }
 
+// checkTimes looks at the options about times of an input.
+func (s *session) checkTimes(ctx context.Context, zone, dateFormat, timestampFormat string) error {
+	if err := s.checkZone(ctx, zone); err != nil {
+		return err
+	}
+	if err := s.checkFormat(ctx, "date_format", dateFormat); err != nil {
+		return err
+	}
+	return s.checkFormat(ctx, "timestamp_format", timestampFormat)
+}
+
+// checkFormat looks that a strptime pattern is one, and reads a year: DuckDB would make up 1900.
+func (s *session) checkFormat(ctx context.Context, option, format string) error {
+	if format == "" {
+		return nil
+	}
+	wrong := &compute.Error{Kind: compute.BadOption, Option: option, Hint: "write a pattern of strptime, as %d/%m/%Y or %d/%m/%Y %H:%M"}
+	var ignored any
+	err := s.conn.QueryRowContext(ctx, "SELECT try_strptime('', "+literal(format)+")").Scan(&ignored)
+	if c := cancelled(ctx); c != nil {
+		return c
+	}
+	switch {
+	case err != nil:
+		wrong.Message, wrong.Err = fmt.Sprintf("option %s: %q is no pattern: %s", option, format, parse(err).line()), err
+	case !readsYear.MatchString(format):
+		wrong.Message = fmt.Sprintf("option %s: %q reads no year", option, format)
+	default:
+		return nil
+	}
+	return wrong
+}
+
 // checkZone looks that a time zone is known, and makes what converts its times; empty: there is none.
 func (s *session) checkZone(ctx context.Context, zone string) error {
 	if zone == "" {
