@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -117,18 +119,21 @@ func TestR66_ARerunAndAPlainRunOfAnIncrementalTask(t *testing.T) {
 		p.grow().must(p.t, 0)
 		p.land("c", 6, 1)
 	}
-	for _, c := range []struct{ name, incremental, killed, next string }{
-		{"rerun is killed", byFiles, "--rerun", ""},
-		{"plain run is killed", byFiles, "", "--rerun"},
-		{"rerun by column is killed", byColumn, "--rerun", ""},
-		{"plain run by column is killed", byColumn, "", "--rerun"},
+	for _, c := range []struct {
+		name, incremental, killed, next string
+		step                            int
+	}{
+		{"rerun is killed", byFiles, "--rerun", "", 1},
+		{"plain run is killed", byFiles, "", "--rerun", 1},
+		{"rerun by column is killed", byColumn, "--rerun", "", 3},
+		{"plain run by column is killed", byColumn, "", "--rerun", 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			args := func(more string) []string { return append(growingArgs, strings.Fields(more)...) }
 			n := len(newGrowing(t, c.incremental).trace(setup, args(c.killed)...))
 			refused, kills := 0, 0
-			for k := 1; k <= n+1; k++ {
+			for k := 1; k <= n+1; k += c.step {
 				p := newGrowing(t, c.incremental)
 				setup(p)
 				what := fmt.Sprintf("kill at %d of %d", k, n)
@@ -148,7 +153,7 @@ func TestR66_ARerunAndAPlainRunOfAnIncrementalTask(t *testing.T) {
 				p.wantLanded(what+": rows", "a", "b", "c")
 				p.grow().must(t, 0).says(t, "skipped: nothing new")
 			}
-			if kills != n || c.next != "" && (refused == 0 || refused == n+1) {
+			if kills != (n+c.step-1)/c.step || c.next != "" && (refused == 0 || refused == n+1) {
 				t.Fatalf("%d kills, %d refusals of %d", kills, refused, n)
 			}
 		})
@@ -183,11 +188,13 @@ func TestR30_AnIncrementalBatchIsNeverCompleted(t *testing.T) {
 
 // An hourly append with one dt, which is refused if it reads everything, adds what is new if it reads incrementally.
 func TestR47_AnHourlyAppendThatIsIncremental(t *testing.T) {
-	p := newGrowing(t, byFiles)
+	p := newProject(t, fmt.Sprintf(growing, byFiles)+"  read:\n    inputs: {orders: {from: load.raw}}\n    outputs: {orders: {format: parquet, path: lake/copy}}\n")
+	p.land("a", 1, 3)
 	files := []string{"a"}
 	for hour := range 3 {
 		p.grow("--dt", "2026-01-01").must(t, 0)
 		p.wantLanded("rows", files...)
+		same(t, "rows of the task that follows it", p.rows("lake/copy"), p.rows("lake/orders"))
 		name := fmt.Sprintf("h%d", hour)
 		p.land(name, 10+hour, 1)
 		files = append(files, name)
@@ -431,6 +438,9 @@ func TestStateSet(t *testing.T) {
 	set("--input", "raw", "--seen", "all", "--reason", "x").must(t, 0)
 	p.grow().must(t, 0).says(t, "nothing new")
 	p.wantLanded("rows", "b")
+	if status := p.run("status", "-c", "pipeline.yaml").must(t, 0).stdout; !strings.Contains(status, "(history is loaded)") {
+		t.Fatalf("status does not tell why: %s", status)
+	}
 	decisions, _ := p.document("load", "")["decisions"].([]any)
 	if len(decisions) != 4 || !strings.Contains(fmt.Sprint(decisions[0]), "history is loaded") {
 		t.Fatalf("decisions: %v", decisions)
@@ -444,6 +454,27 @@ func TestStateSet(t *testing.T) {
 	q.signal(cont)
 	q.wait().must(t, 0)
 	p.wantLanded("rows after the rerun", "b")
+}
+
+// Programs are told what a person is: what is new, how far it was read, what was set, what is read.
+func TestIncrementalInputsInJSON(t *testing.T) {
+	p := newGrowing(t, byFiles)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"plan", "-c", "pipeline.yaml", "--json"}, `"new":"1 new file"`},
+		{[]string{"state", "set", "-c", "pipeline.yaml", "--task", "load", "--input", "raw", "--seen", "none", "--reason", "x", "--json"}, `"now":"with 0 files counted as read"`},
+		{[]string{"status", "-c", "pipeline.yaml", "--json"}, `"set":"with 0 files counted as read"`},
+		{append(growingArgs, "--json"), `"event":"range_pinned"`},
+		{[]string{"status", "-c", "pipeline.yaml", "--json"}, `"inputs":[{"input":"raw","mark":"1 file read"}]`},
+		{[]string{"plan", "-c", "pipeline.yaml", "--json"}, `"verdict":"skip"`},
+		{[]string{"plan", "-c", "pipeline.yaml", "--json", "--rerun"}, `"verdict":"replace"`},
+	} {
+		if out := p.run(c.args...).must(t, 0).stdout; !strings.Contains(out, c.want) {
+			t.Errorf("%v: no %s in %s", c.args, c.want, out)
+		}
+	}
 }
 
 // Without a ledger nobody keeps what was read.
@@ -484,4 +515,46 @@ func TestAMarkForEachBatch(t *testing.T) {
 	p.land("b", 4, 1)
 	p.grow("--dt", "2026-01-02").must(t, 0)
 	p.wantLanded("rows by column", "a", "b")
+}
+
+// A Delta table is read on by a column, from version to version.
+func TestNewRowsOfADeltaTable(t *testing.T) {
+	_, older := deltaCase(t, "snapshot-data0")
+	table, newer := deltaCase(t, "snapshot-data1")
+	p := newProject(t, "")
+	at := func(options string) result {
+		p.write("pipeline.yaml", "name: rows\ntasks:\n  t:\n    inputs: {raw: {format: delta, path: \""+table+"\", options: "+options+", incremental: {column: col2}}}\n    outputs: {raw: {format: parquet, path: lake}}\n")
+		return p.run("run", "-c", "pipeline.yaml")
+	}
+	type row struct {
+		Col2 string
+	}
+	highest := ""
+	before := expectedRows(t, older)
+	for _, text := range before {
+		var r row
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		highest = max(highest, r.Col2)
+	}
+	at("{version: 0}").must(t, 0)
+	same(t, "rows of the first version", p.rows("lake"), before)
+	want := slices.Clone(before)
+	for _, text := range expectedRows(t, newer) {
+		var r row
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Col2 > highest {
+			want = append(want, text)
+		}
+	}
+	sort.Strings(want)
+	if len(want) == len(before) {
+		t.Fatal("the newer version has no row above those of the older: the test shows nothing")
+	}
+	at("{}").must(t, 0)
+	same(t, "rows of both", p.rows("lake"), want)
+	at("{}").must(t, 0).says(t, "nothing new")
 }

@@ -42,17 +42,17 @@ func checkJSON(t *testing.T, args []string, r result) {
 	if verb == "backfill" && !slices.Contains(args, "--dry-run") {
 		verb = "run"
 	}
-	if verb == "state" && len(args) > 1 {
-		verb += "-" + args[1]
-	}
 	switch verb {
 	case "run":
 		if err := schema(t, "events").CheckLines(r.stdout); err != nil {
 			t.Errorf("%v: %v", args, err)
 		}
-	case "plan", "backfill", "status", "recover", "show", "plugin", "state-list", "state-show", "state-accept", "state-migrate", "state-import", "state-prune", "state-reindex":
-		if verb == "plugin" {
+	case "plan", "backfill", "status", "recover", "show", "plugin", "state":
+		switch verb {
+		case "plugin":
 			verb = "plugins"
+		case "state":
+			verb += "-" + args[1]
 		}
 		if r.exit == 0 || r.stdout != "" {
 			if err := schema(t, verb).Check([]byte(r.stdout)); err != nil {

@@ -6,6 +6,7 @@
 //
 //  1. batch.go: the path of one batch, a call a step.
 //     checks.go: its data checks.
+//     incremental.go: what of its inputs is new, and pinned before it is read.
 //  2. run.go: one start of the program: all batches first, then the tasks.
 //  3. backfill.go: a run for each date of a range that is missing.
 //  4. explain.go: what a person is told, made of the typed errors of the packages below.

@@ -45,6 +45,9 @@ func (r *run) foreseeInputs(ctx context.Context, task *PlannedTask, t plan.Task,
 		if err != nil {
 			return err
 		}
+		if planned.Unread != "" && !hasShape(in) {
+			planned.New, planned.Unread = "what cannot be told now: "+planned.Unread, ""
+		}
 		task.Inputs = append(task.Inputs, *planned)
 		for _, p := range d.refused {
 			task.refuse(p)
@@ -94,6 +97,9 @@ func (r *run) foreseeInput(ctx context.Context, session compute.Session, f *fore
 		return planned, drift{}, nil
 	}
 	if planned.Bytes > readable && !r.Compute.SaysColumns(in.Format) && !r.options.Infer {
+		if err := f.newRows(ctx, session, in, planned, ""); err != nil || !hasShape(in) {
+			return planned, drift{}, err
+		}
 		planned.Unread = report.Size(planned.Bytes) + " would have to be read for them; plan --infer does that"
 		return planned, drift{}, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/report"
 )
 
 // foresight is what a plan knows of the incremental inputs of a task.
@@ -79,7 +80,7 @@ func (f *foresight) newFiles(ctx context.Context, in config.Input, planned *Plan
 	return nil
 }
 
-// newRows finds which of its rows an input would read, if it is read by a column.
+// newRows finds which of its rows an input would read, if it is read by a column, and that is not more than a plan reads.
 func (f *foresight) newRows(ctx context.Context, session compute.Session, in config.Input, planned *PlannedInput, relation compute.Relation) error {
 	if in.Incremental == nil || in.Incremental.Column == "" {
 		return nil
@@ -87,6 +88,14 @@ func (f *foresight) newRows(ctx context.Context, session compute.Session, in con
 	s := f.settled[in.Name]
 	if f.settled == nil {
 		on, err := f.readsOn(f.task.Name, in, f.last, f.view.Marks)
+		if err == nil && planned.Bytes > readable && !f.options.Infer {
+			planned.New = "all rows"
+			if on.value != nil {
+				planned.New = in.Incremental.Column + " > " + on.value.Text
+			}
+			planned.New += ", as far as there are any: " + report.Size(planned.Bytes) + " would have to be read to tell; plan --infer does that"
+			return nil
+		}
 		if err == nil {
 			s.Column, err = f.run.newRows(ctx, session, f.task.Name, in, relation, on.value)
 		}

@@ -37,16 +37,17 @@ type MissingDates struct {
 
 // BatchStatus is one batch. Several of the parts may be there at once.
 type BatchStatus struct {
-	Task     string           `json:"task"`               // name of the task
-	Batch    string           `json:"batch"`              // the variables that make it, as dt=2026-01-01; empty: it has none
-	Key      string           `json:"key"`                // key of the batch
-	State    string           `json:"state"`              // one of free, held and finished
-	Held     *HolderStatus    `json:"held,omitempty"`     // the run that holds it
-	Finished *FinishedStatus  `json:"finished,omitempty"` // its last commit
-	Todo     []WorkStatus     `json:"todo"`               // what earlier runs left to be done: the next start does it, and recover
-	Inputs   []MarkStatus     `json:"inputs,omitempty"`   // of an incremental task: how far its inputs were read
-	Failed   string           `json:"failed,omitempty"`   // why the last try failed; absent: it did not
-	Doubtful []DoubtfulStatus `json:"doubtful,omitempty"` // outputs that hold rows of a run that ended before its commit
+	Task     string            `json:"task"`               // name of the task
+	Batch    string            `json:"batch"`              // the variables that make it, as dt=2026-01-01; empty: it has none
+	Key      string            `json:"key"`                // key of the batch
+	State    string            `json:"state"`              // one of free, held and finished
+	Held     *HolderStatus     `json:"held,omitempty"`     // the run that holds it
+	Finished *FinishedStatus   `json:"finished,omitempty"` // its last commit
+	Todo     []WorkStatus      `json:"todo"`               // what earlier runs left to be done: the next start does it, and recover
+	Inputs   []MarkStatus      `json:"inputs,omitempty"`   // of an incremental task: how far its inputs were read
+	Decided  []ledger.Decision `json:"decided,omitempty"`  // what persons have set of them by hand, the last 16
+	Failed   string            `json:"failed,omitempty"`   // why the last try failed; absent: it did not
+	Doubtful []DoubtfulStatus  `json:"doubtful,omitempty"` // outputs that hold rows of a run that ended before its commit
 }
 
 // MarkStatus is how far an incremental input was read.
@@ -251,7 +252,7 @@ func (r *run) batchStatus(v ledger.View) BatchStatus {
 	if f := v.Finished; f != nil {
 		s.Finished = finishedStatus(f)
 	}
-	s.Inputs = markStatus(v)
+	s.Inputs, s.Decided = markStatus(v), v.Decisions
 	for _, t := range v.Tried {
 		for _, output := range t.Kept {
 			if d := (DoubtfulStatus{Output: output, Run: t.Run}); !slices.Contains(s.Doubtful, d) {

@@ -208,6 +208,9 @@ func (a *app) printBatch(b engine.BatchStatus, recovery string) {
 	for _, in := range b.Inputs {
 		printMark(line, in)
 	}
+	for _, d := range b.Decided {
+		line("set by %s at %s: %s (%s)", d.Who, stamp(d.At), d.Did, d.Reason)
+	}
 	for _, w := range b.Todo {
 		line("left to do: %s; %s", workText(w), orElse(w.Stuck, "every start goes on with it, and "+recovery, "it is stuck: "))
 		if w.Stuck != "" {

@@ -211,8 +211,8 @@
 //
 // # Not yet
 //
-// Writers that are Tables: the engine has none yet; and the range that the commit of an incremental batch to a table would
-// carry. What a newer program staged for a class that is not known here survives, as pending.
+// Writers that are Tables: the engine has none yet. What a newer program staged for a class that is not known here survives,
+// as pending.
 //
 // # Reading the source
 //

@@ -277,3 +277,15 @@ func TestR30_AnIncrementalCommitIsNotUntold(t *testing.T) {
 		}
 	}
 }
+
+// A table is told what an incremental batch has read, to note it with its commit.
+func TestR50_ATableIsToldTheRange(t *testing.T) {
+	w, b, ctx := newWorld(t), unnamed(), context.Background()
+	var asked TableBatch
+	_, s := w.begin(w.open(nil), Request{Batch: b, Appends: true, Incremental: true})
+	w.must(s.Pin(ctx, rangeOf(0, 2)))
+	w.must(s.Prepare(ctx, []OutputSpec{{Name: "clean", Class: Once, Mode: "append", Base: w.lake, Table: &answers{asked: func(b TableBatch) { asked = b }}}}))
+	if string(asked.Range) != `{"From":0,"To":2}` {
+		t.Fatalf("the table was told %s", asked.Range)
+	}
+}

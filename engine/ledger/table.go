@@ -39,10 +39,11 @@ type Table interface {
 type TableBatch struct {
 	Key     string // what commits of the batch carry: ubunye/<pipeline>/<task>/<output>/<batch>
 	Run     string
-	Epoch   int64     // of the lease: higher than that of every earlier run of the batch
-	After   int64     // the epoch of the last commit that the ledger knows; 0: none
-	Class   Class     // Once, Replaces or Named
-	Pending []Pending // of runs that may have committed, or may yet: perhaps under another name of the output, and so by another key
+	Epoch   int64           // of the lease: higher than that of every earlier run of the batch
+	After   int64           // the epoch of the last commit that the ledger knows; 0: none
+	Class   Class           // Once, Replaces or Named
+	Range   json.RawMessage // of an incremental batch: what was read; a commit tells it to people
+	Pending []Pending       // of runs that may have committed, or may yet: perhaps under another name of the output, and so by another key
 }
 
 // Outcome is what became of a commit to a table.
@@ -129,6 +130,9 @@ func (s *Lease) batchOf(name string) TableBatch {
 	b := TableBatch{Key: p.Key, Run: s.run.ID, Epoch: s.epoch, Class: p.Class}
 	if s.doc.Finished != nil {
 		b.After = s.doc.Finished.Epoch
+	}
+	if s.request.Incremental && hasRange(s.doc.Range) {
+		b.Range = s.doc.Range
 	}
 	for _, dead := range s.doc.Pending {
 		if p.sameTable(dead.Output) {
