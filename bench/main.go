@@ -109,6 +109,8 @@ func runAll(rows, pairs, files int, out, only string) error {
 		{name: "a refused run ÷ `ubunye version`", bar: 1.3, a: refusedRun(small), b: side{command: func(string) *exec.Cmd { return exec.Command(abs(ubunye), "version") }}},
 		{name: "a trivial run that takes over from one that was killed right before its commit ÷ the same run undisturbed", bar: 1.5,
 			a: takeoverRun(small), b: pipelineRun(small)},
+		{name: "a trivial run where 100000 runs have finished, each of a batch of its own ÷ the same run where ten have", bar: 1.2,
+			a: stateRun(work, small, 100_000), b: stateRun(work, small, 10)},
 		{name: fmt.Sprintf("peak memory of all processes at %d rows ÷ at %d rows, memory limit 1 GiB", 4*rows, rows), bar: 1.2, memory: true,
 			a: limitedRun(data(4 * rows)), b: limitedRun(large)},
 		{name: fmt.Sprintf("%d small files committed and landed ÷ %d renames and two syncfs, the same names in the same folders", files, files), bar: 2,

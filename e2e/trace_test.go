@@ -42,3 +42,11 @@ func readTrace(t *testing.T, file string) []operation {
 	}
 	return ops
 }
+
+// traceHere lists what a call does in the project itself.
+func (p *project) traceHere(args ...string) []operation {
+	p.t.Helper()
+	file := filepath.Join(p.t.TempDir(), "trace")
+	p.runEnv([]string{"UBUNYE_FAULT=trace:" + file}, args...).must(p.t, 0)
+	return readTrace(p.t, file)
+}

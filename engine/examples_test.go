@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -145,8 +146,20 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 	env := func() []string { return []string{fmt.Sprintf("FIXEDWIDTH_SHA256=%x", sha256.Sum256(module))} }
 	e := New(fsops.New(nil), nobody{})
+	imports := 0
 	for _, x := range examples(t, module) {
-		_, err := e.Validate(t.Context(), Options{File: x.file, Options: config.Options{Env: env}})
+		text, err := os.ReadFile(x.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.HasPrefix(text, []byte("from: ")) { // no pipeline, but what is taken over from another program
+			imports++
+			if _, err := config.LoadImport(x.file); err != nil {
+				t.Errorf("%s: %v", x.where, err)
+			}
+			continue
+		}
+		_, err = e.Validate(t.Context(), Options{File: x.file, Options: config.Options{Env: env}})
 		var problems problem.List
 		if errors.As(err, &problems) && x.stands {
 			problems = slices.DeleteFunc(problems, func(p *problem.Problem) bool { return strings.HasPrefix(p.Message, "options.") })
@@ -154,6 +167,9 @@ func TestExamplesAreValid(t *testing.T) {
 		if err != nil && (!x.stands || len(problems) > 0) {
 			t.Errorf("%s: %v", x.where, err)
 		}
+	}
+	if imports < 2 {
+		t.Errorf("%d examples of what is taken over were seen", imports)
 	}
 }
 

@@ -81,7 +81,7 @@ func (r *run) explain(err error, task string) problem.List {
 }
 
 func (r *run) explainOne(err error, task string) *problem.Problem {
-	for _, explain := range []func(error, string) *problem.Problem{r.explainState, r.explainRefusal, r.explainLedger, r.explainCompute, r.explainWriter} {
+	for _, explain := range []func(error, string) *problem.Problem{r.explainState, r.explainRefusal, r.explainAccept, r.explainLedger, r.explainCompute, r.explainWriter} {
 		if p := explain(err, task); p != nil {
 			return p
 		}

@@ -81,6 +81,8 @@ type PlannedOutput struct {
 	Files  int64  `json:"files"`  // files that the last commit landed
 	Rows   int64  `json:"rows"`   // rows that the last commit landed
 
+	Imported bool `json:"imported,omitempty"` // the last commit was taken over from another program: its rows are not known
+
 	Replaces *Replaces `json:"replaces,omitempty"` // what is in the folder now, for modes that replace it
 	Will     string    `json:"will,omitempty"`     // what would happen, on one line, where the mode depends on what is in the folder now
 }
@@ -133,6 +135,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			out := PlannedOutput{Output: o.Name, Format: o.Format, Mode: o.Mode, Class: o.Class, Path: o.Written}
 			if view.Finished != nil {
 				out.Files, out.Rows = view.Finished.Outputs[o.Name].Files, view.Finished.Outputs[o.Name].Rows
+				out.Imported = view.Finished.Imported != nil
 			}
 			if err := r.foresee(&out, o, t.Batch); err != nil {
 				return nil, r.explain(&outputError{target: o, err: err}, t.Name)

@@ -129,11 +129,14 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 			Data: untouched,
 			Hint: "what an overwrite wrote cannot be taken back: " + r.command("--rerun") + " would leave its rows and add these to them; to replace them, run with the mode that wrote them"}
 	}
+	what := fmt.Sprintf("run %s: %s in %s", e.Finished.Run, report.Count(rows, "row"), report.Count(files, "file"))
+	if from := importedText(&e.Finished); from != "" {
+		what = from + ": " + report.Count(files, "file")
+	}
 	return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task,
-		Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s: %s in %s); running it again would add the batch twice",
-			ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run, report.Count(rows, "row"), report.Count(files, "file")),
-		Data: untouched,
-		Hint: "to replace it: " + r.command("--rerun") + r.thenReaders(e.Batch.Task) + r.keepAndRunTheRest() + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
+		Message: fmt.Sprintf("refused: batch %s is finished since %s (%s); running it again would add the batch twice", ledgerBatchText(e.Batch), when(e.Finished.At), what),
+		Data:    untouched,
+		Hint:    "to replace it: " + r.command("--rerun") + r.thenReaders(e.Batch.Task) + r.keepAndRunTheRest() + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
 }
 
 // keepAndRunTheRest is the way on where other tasks have still to run.

@@ -144,6 +144,9 @@ type FinishedStatus struct {
 	Rows  int64     `json:"rows"`  // rows written
 	Files int64     `json:"files"` // files written
 	Bytes int64     `json:"bytes"` // bytes of the files
+
+	// of a batch that was taken over from another program: which one, and its run there; how many rows it has is not known
+	Imported string `json:"imported,omitempty"`
 }
 
 // RunStatus is a run's record.
@@ -324,7 +327,7 @@ func holderStatus(h *ledger.HeldError) HolderStatus {
 }
 
 func finishedStatus(f *ledger.Finished) *FinishedStatus {
-	s := &FinishedStatus{Run: f.Run, At: f.At}
+	s := &FinishedStatus{Run: f.Run, At: f.At, Imported: importedText(f)}
 	for _, o := range f.Outputs {
 		s.Rows += o.Rows
 		s.Files += o.Files

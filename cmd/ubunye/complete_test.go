@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,48 @@ func TestCompletion(t *testing.T) {
 		"completion ba":                   "bash\tGenerate the autocompletion script for bash :4",
 	} {
 		words := strings.Split(strings.ReplaceAll(line, "FILE", file), " ")
+		var out, errs bytes.Buffer
+		if exit := run(t.Context(), append([]string{"ubunye", "__complete"}, words...), strings.NewReader(""), &out, &errs); exit != 0 {
+			t.Fatalf("%q: exit code %d: %s", line, exit, errs.String())
+		}
+		if got := strings.Join(strings.Split(strings.TrimSpace(out.String()), "\n"), " "); got != want {
+			t.Errorf("%q:\ngot  %q\nwant %q", line, got, want)
+		}
+	}
+}
+
+// The numbers of the runs that are there, unfinished ones first, and the tasks of one that are left.
+func TestCompletionOfRuns(t *testing.T) {
+	state := t.TempDir()
+	for name, tasks := range map[string]string{
+		"succeeded/sales.11.1.json": `"a": {"executionId": {}, "state": "SUCCEEDED"}`,
+		"succeeded/sales.1.1.json":  `"a": {"executionId": {}, "state": "SUCCEEDED"}`,
+		"current/sales.2.1.json":    `"a": {"executionId": {}, "state": "SUCCEEDED"}, "b": {"executionId": {}, "state": "FAILED"}, "c": {"executionId": {}, "state": "PENDING"}`,
+	} {
+		words := strings.Split(filepath.Base(name), ".")
+		text := fmt.Sprintf(`{"engine": "ubunye", "runStateFormatVersion": 8, "appConfig": {"applicationName": "sales"}, "runId": %s, "attemptId": 1, "actionsState": {%s}, "isFinal": true, "ubunyeVersionInfo": {"version": "1"}}`, words[1], tasks)
+		if err := os.MkdirAll(filepath.Join(state, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(state, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, want := range map[string]string{
+		"state show -s DIR ":               "2 11 1 :36",
+		"state accept -s DIR 1":            "11 1 :36",
+		"state accept -s DIR 2 ":           ":36",
+		"state accept 2 -s DIR --task ":    "b c :4",
+		"state accept 2 -s DIR --task c":   "c :4",
+		"state accept 2 -s nowhere --task": ":4",
+		"state show -s nowhere ":           ":36",
+		"state show -s ":                   ":16",
+		"state migrate -s DIR --time-zone": ":4",
+	} {
+		words := strings.Split(strings.ReplaceAll(line, "DIR", state), " ")
+		if words[len(words)-1] == "--task" || words[len(words)-1] == "--time-zone" {
+			words = append(words, "")
+		}
 		var out, errs bytes.Buffer
 		if exit := run(t.Context(), append([]string{"ubunye", "__complete"}, words...), strings.NewReader(""), &out, &errs); exit != 0 {
 			t.Fatalf("%q: exit code %d: %s", line, exit, errs.String())

@@ -59,12 +59,17 @@ func (a *app) pipelineCommand(use, short string, flags func(*cobra.Command), do 
 	return cmd
 }
 
-// options turns the flags that were given into options.
+// options turns the flags that were given into options. There must be a pipeline file.
 func (f *pipelineFlags) options(cmd *cobra.Command, a *app) (engine.Options, error) {
-	o := engine.Options{File: f.file, Tasks: f.tasks, Command: a.args}
 	if f.file == "" {
-		return o, usage("no pipeline file is named", "write -c FILE")
+		return engine.Options{}, usage("no pipeline file is named", "write -c FILE")
 	}
+	return f.read(cmd, a)
+}
+
+// read turns the flags that were given into options.
+func (f *pipelineFlags) read(cmd *cobra.Command, a *app) (engine.Options, error) {
+	o := engine.Options{File: f.file, Tasks: f.tasks, Command: a.args}
 	o.Profile = f.profile
 	o.Vars = map[string]string{}
 	for _, v := range f.vars {

@@ -105,7 +105,9 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 	}
 	for _, o := range t.Outputs {
 		last := ""
-		if o.Files > 0 {
+		if o.Imported {
+			last = "; taken over: " + report.Count(o.Files, "file")
+		} else if o.Files > 0 {
 			last = fmt.Sprintf("; the last commit landed %s in %s", report.Count(o.Rows, "row"), report.Count(o.Files, "file"))
 		}
 		a.line("  output %s: %s to %s, mode %s, delivery %s%s", o.Output, o.Format, o.Path, o.Mode, o.Class, last)
@@ -222,7 +224,9 @@ func (a *app) printBatch(b engine.BatchStatus, recovery string) {
 			line("what it staged for output %s goes then: %s", w.Output, w.Path)
 		}
 	}
-	if f := b.Finished; f != nil {
+	if f := b.Finished; f != nil && f.Imported != "" {
+		line("finished %s by %s, and taken over: %s (%s)", stamp(f.At), f.Imported, report.Count(f.Files, "file"), report.Size(f.Bytes))
+	} else if f != nil {
 		line("finished %s by run %s: %s in %s (%s)", stamp(f.At), f.Run, report.Count(f.Rows, "row"), report.Count(f.Files, "file"), report.Size(f.Bytes))
 	}
 	for _, in := range b.Inputs {

@@ -30,6 +30,21 @@ func TestResultsKeepToTheirLines(t *testing.T) {
 			value := bad
 			a.printTable(engine.Table{Task: "t", Output: "o", Path: "out/" + bad, Columns: []string{bad}, Rows: [][]*string{{&value}}, Total: 1})
 		}, []string{"t.o: 1 row in out/" + good, "", "  " + good, "  -----------", "  " + good}},
+		{"state list", func() {
+			_ = a.printRuns([]engine.StateRun{{Run: 1, Attempt: 1, Batch: "region=" + bad, State: engine.RunUnreadable, Problem: bad}}, false)
+		}, []string{"RUN  ATTEMPT  BATCH               STATE  TASKS  BEGUN  TOOK", "1    1        region=" + good + "  unreadable", "run 1: " + good}},
+		{"state show", func() {
+			a.printRunDetail(engine.StateDetail{StateRun: engine.StateRun{Pipeline: "p", Run: 1, Attempt: 1, Batch: "region=" + bad, State: engine.RunFailed, Of: 1, Path: "/" + bad}, Why: []string{bad}, Next: bad,
+				Tasks: []engine.StateTask{{Task: "t", State: "FAILED", Message: bad}}, Accepted: &engine.Acceptance{Who: bad, Reason: bad}})
+		}, []string{"run 1 of p, attempt 1, region=" + good + ": failed, 0 of 1 tasks completed", "  task t: failed", "  accepted by " + good + " at 0001-01-01 00:00:00 UTC: " + good, "  not done: " + good, "next: " + good, "file: /" + good}},
+		{"state accept", func() {
+			a.printAccepted(engine.StateAccepted{Run: 1, Pipeline: "p", Path: "/" + bad, By: engine.Acceptance{Who: bad, Reason: bad}})
+		},
+			[]string{"run 1 of p is accepted; none of its tasks is left", "by " + good + ": " + good + "; in /" + good}},
+		{"state import", func() {
+			a.printImported(engine.StateImported{Program: "p", Batches: []engine.ImportedBatch{{Task: "t", Batch: bad, Key: "k", Note: bad, Became: engine.BatchAbsent}}})
+		},
+			[]string{"task t, batch " + good + " (k): it was not finished there (" + good + " is not there)", "0 batches taken over from p (listed: 1; finished here already: 0; not finished there: 1; could not be taken over: 0)"}},
 	} {
 		out.Reset()
 		c.print()

@@ -186,7 +186,7 @@ func noWords(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case cmd.HasSubCommands():
-		hint := "ubunye --help lists the commands"
+		hint := cmd.CommandPath() + " --help lists the commands"
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 			hint = fmt.Sprintf("did you mean %q?", near[0])
 		}

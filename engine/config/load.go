@@ -50,6 +50,27 @@ type loader struct {
 	env      map[string]string
 	plugins  []Plugin // once they are decoded
 	problems problem.List
+
+	other *otherFile // nil: it is a pipeline file
+}
+
+// otherFile says of a file that is no pipeline how it is called and what is in it.
+type otherFile struct{ whole, holds string }
+
+// whole is what the file is called where something of it as a whole is missing.
+func (l *loader) whole() string {
+	if l.other != nil {
+		return l.other.whole
+	}
+	return "the pipeline"
+}
+
+// holds is what must be in the file.
+func (l *loader) holds() string {
+	if l.other != nil {
+		return l.other.holds
+	}
+	return "a pipeline has a name and tasks"
 }
 
 func load(file string, data []byte, o Options) (*Pipeline, error) {

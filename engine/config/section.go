@@ -54,7 +54,7 @@ func (s section) missing(f *Field) {
 	}
 	where := s.at
 	if where == "" {
-		where = "the pipeline"
+		where = s.l.whole()
 	}
 	s.l.add(s.pos, where+" has no "+f.Name, hint)
 }

@@ -100,7 +100,7 @@ func (l *loader) parse(src *source) *node {
 	var doc, second yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		l.add(src.pos(0), "the file is empty", "a pipeline has a name and tasks")
+		l.add(src.pos(0), "the file is empty", l.holds())
 		return nil
 	case err != nil:
 		l.syntax(src, err)
@@ -108,7 +108,7 @@ func (l *loader) parse(src *source) *node {
 	}
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		l.add(src.pos(src.offset(second.Line, second.Column)), "a second YAML document begins here", "a pipeline file holds one; remove the line ---")
+		l.add(src.pos(src.offset(second.Line, second.Column)), "a second YAML document begins here", "the file holds one; remove the line ---")
 		return nil
 	case !errors.Is(err, io.EOF):
 		l.syntax(src, err)
@@ -120,10 +120,10 @@ func (l *loader) parse(src *source) *node {
 	case b.stopped:
 		return nil
 	case root.kind == scalarNode && root.tag == tagNull:
-		l.add(src.pos(0), "the file is empty", "a pipeline has a name and tasks")
+		l.add(src.pos(0), "the file is empty", l.holds())
 		return nil
 	case root.kind != mappingNode:
-		l.add(root.pos, "the file holds "+root.what()+", not keys and values", "a pipeline has a name and tasks")
+		l.add(root.pos, "the file holds "+root.what()+", not keys and values", l.holds())
 		return nil
 	}
 	return root

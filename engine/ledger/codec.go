@@ -118,3 +118,16 @@ func (x *Pending) UnmarshalJSON(data []byte) (err error) {
 	x.extra, err = decodeKeeping(data, (*plain)(x))
 	return err
 }
+
+// MarshalJSON upholds json.Marshaler.
+func (x Origin) MarshalJSON() ([]byte, error) {
+	type plain Origin
+	return encodeKeeping(plain(x), x.extra)
+}
+
+// UnmarshalJSON upholds json.Unmarshaler.
+func (x *Origin) UnmarshalJSON(data []byte) (err error) {
+	type plain Origin
+	x.extra, err = decodeKeeping(data, (*plain)(x))
+	return err
+}

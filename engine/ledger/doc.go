@@ -35,6 +35,8 @@
 //	          holder = nobody; pending = what could not be
 //	          resolved, todo += remove what no table has named of
 //	          the rest
+//	Import    (instead of Prepare to Land) finished = what another   a finished batch; a record, which the next start
+//	          program did, claims = the files that are there         mends
 //	Land      todo = [], after landing, _SUCCESS and removing        a record, which then says landed
 //	Fail      todo += drop its staging, pending += the tables that   a list; the next start carries it out
 //	          it may have committed to, tried, holder = nobody;

@@ -161,6 +161,10 @@ type Finished struct {
 	Outputs map[string]FinishedOutput `json:"outputs"`          // what became of each output
 	Checks  []Check                   `json:"checks,omitempty"` // how the data checks went, in the order of the pipeline
 
+	// of a batch that another program finished: which one. run is then the run that took it over, and how many rows it
+	// has is not known
+	Imported *Origin `json:"imported,omitempty"`
+
 	extra unknown
 }
 

@@ -29,6 +29,7 @@ const (
 	RunUnfinished    Code = "RunUnfinished"    // an earlier run is unfinished, and this start cannot go on with it
 	RecoveryUnproven Code = "RecoveryUnproven" // an earlier run is unfinished, and what it has appended may not be all
 	StateUnwritable  Code = "StateUnwritable"  // the folder of the run state cannot be used
+	NothingLeft      Code = "NothingLeft"      // of the run that is to be accepted nothing is left to be done
 
 	// Exit 2: usage or configuration.
 	Usage         Code = "Usage"         // the command line is wrong
@@ -79,7 +80,7 @@ const (
 // Exit returns the exit code of the program for c; an unknown code is a failure (4).
 func (c Code) Exit() int {
 	switch c {
-	case RunLeaseHeld, WaitTimedOut, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft, RunUnfinished, RecoveryUnproven, StateUnwritable:
+	case RunLeaseHeld, WaitTimedOut, BatchFinished, RecordUnreadable, LedgerUnwritable, TargetElsewhere, WorkLeft, RunUnfinished, RecoveryUnproven, StateUnwritable, NothingLeft:
 		return ExitRefused
 	case Usage, ConfigInvalid, PluginMissing, InputSuperseded:
 		return ExitUsage

@@ -166,6 +166,36 @@ func (a Action) Completed() bool {
 	return a.Accepted != nil
 }
 
+// Written is what was written as far as the result tells, in its own members or in the metrics of Smart Data Lake Builder;
+// nil: it does not.
+func (r Result) Written() (rows, files, bytes *int64) {
+	rows, files, bytes = r.Rows, r.Files, r.Bytes
+	var metrics map[string]json.RawMessage
+	if json.Unmarshal(r.extra["metrics"], &metrics) != nil {
+		return rows, files, bytes
+	}
+	for _, m := range []struct {
+		into **int64
+		name string
+	}{{&rows, "records_written"}, {&files, "files_written"}, {&files, "num_files"}, {&bytes, "bytes_written"}} {
+		if *m.into == nil {
+			_ = json.Unmarshal(metrics[m.name], m.into) // what is no whole number is not known
+		}
+	}
+	return rows, files, bytes
+}
+
+// Took is how long the action took; not ok: it is not known.
+func (a Action) Took() (d time.Duration, ok bool) {
+	if d, err := parseDuration(a.Duration); err == nil {
+		return d, true
+	}
+	if a.Start == nil || a.End == nil {
+		return 0, false
+	}
+	return a.End.Sub(*a.Start), true
+}
+
 // Unfinished names the tasks that are not completed, sorted.
 func (d *Document) Unfinished() []string {
 	var names []string

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -190,10 +191,22 @@ func (f *Folder) read(app string, n Number) (*Found, error) {
 		found.Document, found.Err = nil, &UnreadableError{Path: found.Path,
 			Reason: "it says that it is " + Number{d.Run, d.Attempt}.file(d.App.Name)}
 	}
-	if d := found.Document; d != nil && !succeeded && !d.Final && d.LedgerRun != "" && f.Alive != nil {
-		found.Alive, err = f.Alive(d.LedgerRun)
+	if d := found.Document; d != nil && !succeeded && f.mayLive(d) {
+		found.Alive, err = f.isAlive(found.Path, d)
 	}
 	return found, err
+}
+
+// mayLive tells whether a document leaves open that its attempt goes on, so that the ledger must be asked.
+func (f *Folder) mayLive(d *Document) bool { return d.LedgerRun != "" && !d.Final && f.Alive != nil }
+
+// isAlive asks the ledger; an error says which file it is about.
+func (f *Folder) isAlive(path string, d *Document) (bool, error) {
+	alive, err := f.Alive(d.LedgerRun)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return alive, err
 }
 
 // aliveError is the refusal of what must not be done to a run that is alive.

@@ -118,15 +118,15 @@ func (f *Folder) tail() ([]byte, error) {
 	return tail, nil
 }
 
-// Reindex writes index.json anew from the files in succeeded/: the newest attempt of each run of each pipeline. Files
-// that cannot be used have no line; they are returned.
-func (f *Folder) Reindex(ctx context.Context) (bad []*Found, err error) {
+// Reindex writes index.json anew from the files in succeeded/: the newest attempt of each run of each pipeline. It
+// returns how many lines there are. Files that cannot be used have none; they are returned.
+func (f *Folder) Reindex(ctx context.Context) (written int, bad []*Found, err error) {
 	listed, err := f.list(succeededDir, "")
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	if err := f.make(tmpDir); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	type entry struct {
 		end  time.Time
@@ -136,14 +136,14 @@ func (f *Folder) Reindex(ctx context.Context) (bad []*Found, err error) {
 	for _, app := range sortedKeys(listed) {
 		for _, n := range newestAttempts(listed[app]) {
 			if err := ctx.Err(); err != nil {
-				return nil, err
+				return 0, nil, err
 			}
 			x, err := f.read(app, n)
 			if errors.Is(err, errGone) {
 				continue
 			}
 			if err != nil {
-				return nil, err
+				return 0, nil, err
 			}
 			if x.Document == nil {
 				bad = append(bad, x)
@@ -152,7 +152,7 @@ func (f *Folder) Reindex(ctx context.Context) (bad []*Found, err error) {
 			l := lineOf(x.Document)
 			text, err := json.Marshal(l)
 			if err != nil {
-				return nil, err
+				return 0, nil, err
 			}
 			lines = append(lines, entry{ended(l), append(text, '\n')})
 		}
@@ -162,7 +162,7 @@ func (f *Folder) Reindex(ctx context.Context) (bad []*Found, err error) {
 	for _, l := range lines {
 		text.Write(l.text)
 	}
-	return bad, f.FS.Replace(f.tmp(), f.sub(indexFile), text.Bytes(), 0o666)
+	return len(lines), bad, f.FS.Replace(f.tmp(), f.sub(indexFile), text.Bytes(), 0o666)
 }
 
 // ended is when a run ended, as far as is known: lines are in this order.
@@ -180,6 +180,6 @@ func (f *Folder) reindexIfThere(ctx context.Context) error {
 	if _, err := os.Lstat(f.sub(indexFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	_, err := f.Reindex(ctx)
+	_, _, err := f.Reindex(ctx)
 	return err
 }

@@ -6,6 +6,41 @@ import (
 	"slices"
 )
 
+// Pipelines names, sorted, the pipelines of which the folder has state files.
+func (f *Folder) Pipelines() ([]string, error) {
+	names := map[string]bool{}
+	for _, dir := range []string{currentDir, succeededDir} {
+		listed, err := f.list(dir, "")
+		if err != nil {
+			return nil, err
+		}
+		for name := range listed {
+			names[name] = true
+		}
+	}
+	return sortedKeys(names), nil
+}
+
+// Numbers lists the runs of a pipeline by their files' names: those in current/ first, and the newest first.
+func (f *Folder) Numbers(app string) ([]int64, error) {
+	var runs []int64
+	seen := map[int64]bool{}
+	for _, dir := range []string{currentDir, succeededDir} {
+		listed, err := f.list(dir, app)
+		if err != nil {
+			return nil, err
+		}
+		numbers := newestAttempts(listed[app])
+		for i := len(numbers) - 1; i >= 0; i-- {
+			if n := numbers[i].Run; !seen[n] {
+				seen[n] = true
+				runs = append(runs, n)
+			}
+		}
+	}
+	return runs, nil
+}
+
 // List reads the newest attempt of each run of a pipeline, newest first, in both folders or, with unfinished, of those
 // that are not in succeeded/.
 func (f *Folder) List(ctx context.Context, app string, unfinished bool) ([]*Found, error) {
@@ -66,8 +101,8 @@ func (f *Folder) Find(ctx context.Context, app string, run int64) (*Found, error
 }
 
 // Prune removes the files of all but the newest keep runs from succeeded/, the oldest first; keep is at least 1. It
-// returns their paths. What a run left in current/ is never removed.
-func (f *Folder) Prune(ctx context.Context, app string, keep int) (removed []string, err error) {
+// returns their paths; with dryRun that is all. What a run left in current/ is never removed.
+func (f *Folder) Prune(ctx context.Context, app string, keep int, dryRun bool) (removed []string, err error) {
 	if err := checkName(app); err != nil {
 		return nil, err
 	}
@@ -90,14 +125,19 @@ func (f *Folder) Prune(ctx context.Context, app string, keep int) (removed []str
 		if err := ctx.Err(); err != nil {
 			return removed, err
 		}
-		if err := f.forgetHint(app, n); err != nil {
-			return removed, err
-		}
 		path := f.sub(succeededDir, n.file(app))
-		if err := f.forget(path); err != nil {
-			return removed, err
+		if !dryRun {
+			if err := f.forgetHint(app, n); err != nil {
+				return removed, err
+			}
+			if err := f.forget(path); err != nil {
+				return removed, err
+			}
 		}
 		removed = append(removed, path)
+	}
+	if dryRun {
+		return removed, nil
 	}
 	return removed, errors.Join(f.FS.SyncDir(f.sub(succeededDir)), f.reindexIfThere(ctx))
 }

@@ -161,7 +161,7 @@ func TestListFindAndPrune(t *testing.T) {
 	if numbers(all) != "6.1 5.2 4.2 3.2 2.2 1.2" || numbers(unfinished) != "6.1" {
 		t.Errorf("%s; %s", numbers(all), numbers(unfinished))
 	}
-	removed, err := f.Prune(ctx, "shop", 2)
+	removed, err := f.Prune(ctx, "shop", 2, false)
 	w.must(err)
 	if len(removed) != 6 || filepath.Base(removed[0]) != "shop.1.1.json" {
 		t.Errorf("removed %v", removed)
@@ -189,7 +189,7 @@ func TestListFindAndPrune(t *testing.T) {
 		}
 	}
 	f.listed = nil
-	if removed, err := f.Prune(ctx, "shop", 0); err != nil || len(removed) != 2 {
+	if removed, err := f.Prune(ctx, "shop", 0, false); err != nil || len(removed) != 2 {
 		t.Errorf("the newest is not kept: %v, %v", removed, err)
 	}
 	w.wantFiles("shop.6.1.json", "shop.5.1.json shop.5.2.json")
@@ -206,7 +206,7 @@ func TestReindex(t *testing.T) {
 	w.must(err)
 	for _, broken := range []string{"", "{", string(want[:len(want)-7])} {
 		w.must(os.WriteFile(path, []byte(broken), 0o666))
-		_, err := f.Reindex(ctx)
+		_, _, err := f.Reindex(ctx)
 		w.must(err)
 		if got, _ := os.ReadFile(path); string(got) != string(want) {
 			t.Errorf("after %q it is\n%s\nnot\n%s", broken, got, want)
@@ -221,9 +221,9 @@ func TestReindex(t *testing.T) {
 		t.Errorf("the index is %s", got)
 	}
 	w.write("succeeded/shop.9.1.json", "{")
-	bad, err := f.Reindex(ctx)
-	if err != nil || len(bad) != 1 || bad[0].Run != 9 {
-		t.Errorf("%v, %v", bad, err)
+	lines, bad, err := f.Reindex(ctx)
+	if err != nil || lines != 4 || len(bad) != 1 || bad[0].Run != 9 {
+		t.Errorf("%d, %v, %v", lines, bad, err)
 	}
 }
 

@@ -26,34 +26,34 @@ type Migrated struct {
 	sum [sha256.Size]byte
 }
 
-// Migrate brings every state file of the folder to the newest format, in place, and returns those that were older. All
-// of them are read and checked first: one that cannot be read or is of a newer program is named, and nothing is changed;
+// Migrate brings every state file of the folder to the newest format, in place, and returns those that were older, and
+// the folder in which their originals are; beside an error, those that are replaced. All of them are read and checked first: one that cannot be read or is of a newer program is named, and nothing is changed;
 // nor is it while a run is alive. Then the originals are copied to backup-<time>/, then each is replaced. Killed
 // anywhere and done again it ends the same: every original is in one of the backups. Files of other tools are left
 // alone. index.json, if there is one, is written anew.
-func (f *Folder) Migrate(ctx context.Context, dryRun bool) ([]Migrated, error) {
-	all, err := f.checkAll(ctx)
+func (f *Folder) Migrate(ctx context.Context, dryRun bool) (all []Migrated, backup string, err error) {
+	all, err = f.checkAll(ctx)
 	if err != nil || dryRun {
-		return all, err
+		return all, "", err
 	}
 	if len(all) == 0 { // who replaced the last one may have died before this
-		return nil, f.reindexIfThere(ctx)
+		return nil, "", f.reindexIfThere(ctx)
 	}
 	if err := f.make(tmpDir); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if err := f.backUp(ctx, all); err != nil {
-		return nil, err
+	if backup, err = f.backUp(ctx, all); err != nil {
+		return nil, backup, err
 	}
-	for _, m := range all {
+	for i, m := range all {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return all[:i], backup, err
 		}
 		if err := f.replaceOne(m); err != nil {
-			return nil, err
+			return all[:i], backup, err
 		}
 	}
-	return all, f.reindexIfThere(ctx)
+	return all, backup, f.reindexIfThere(ctx)
 }
 
 // checkAll reads every file, brings it to the newest format in memory, and reads what that would write.
@@ -94,8 +94,8 @@ func (f *Folder) checkOne(dir, app string, n Number) (m Migrated, older bool, er
 	if err != nil {
 		return m, false, err
 	}
-	if dir == currentDir && d.LedgerRun != "" && f.Alive != nil {
-		if alive, err := f.Alive(d.LedgerRun); err != nil {
+	if dir == currentDir && f.mayLive(d) {
+		if alive, err := f.isAlive(path, d); err != nil {
 			return m, false, err
 		} else if alive {
 			return m, false, &AliveError{Name: app, Run: n.Run, Attempt: n.Attempt, ID: d.LedgerRun, Path: path}
@@ -153,16 +153,16 @@ func versionText(o *Origin) string {
 }
 
 // backUp copies the originals to a folder that no other migration uses.
-func (f *Folder) backUp(ctx context.Context, all []Migrated) error {
+func (f *Folder) backUp(ctx context.Context, all []Migrated) (dir string, err error) {
 	stamp := "backup-" + f.Now().UTC().Format("20060102T150405Z")
-	dir := f.sub(stamp)
+	dir = f.sub(stamp)
 	for i := 2; ; i++ {
 		err := f.FS.Mkdir(dir, 0o777)
 		if err == nil {
 			break
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return err
+			return "", err
 		}
 		dir = f.sub(fmt.Sprintf("%s-%d", stamp, i))
 	}
@@ -179,27 +179,27 @@ func (f *Folder) backUp(ctx context.Context, all []Migrated) error {
 	}
 	for _, m := range all {
 		if err := ctx.Err(); err != nil {
-			return err
+			return dir, err
 		}
 		if !slices.Contains(dirs, m.dir) {
 			if err := f.FS.Mkdir(filepath.Join(dir, m.dir), 0o777); err != nil {
-				return err
+				return dir, err
 			}
 			dirs = append(dirs, m.dir)
 		}
 		if err := copyOne(f.sub(m.dir, m.n.file(m.app)), filepath.Join(dir, m.dir, m.n.file(m.app)), &m.sum); err != nil {
-			return err
+			return dir, err
 		}
 	}
 	if err := copyOne(f.sub(indexFile), filepath.Join(dir, indexFile), nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return dir, err
 	}
 	for _, sub := range append(dirs, "") {
 		if err := f.FS.SyncDir(filepath.Join(dir, sub)); err != nil {
-			return err
+			return dir, err
 		}
 	}
-	return f.FS.SyncDir(f.Path)
+	return dir, f.FS.SyncDir(f.Path)
 }
 
 // replaceOne puts a file in the newest format into the place of what was checked and backed up.

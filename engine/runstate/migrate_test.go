@@ -89,13 +89,16 @@ func TestMigrateBringsEveryDialectToThisFormat(t *testing.T) {
 	w, originals := allDialects(t)
 	before := w.all()
 	f := w.zoned(nil)
-	dry, err := f.Migrate(ctx, true)
+	dry, _, err := f.Migrate(ctx, true)
 	w.must(err)
 	if !maps.Equal(w.all(), before) {
 		t.Fatal("a dry run has changed something")
 	}
-	done, err := f.Migrate(ctx, false)
+	done, backup, err := f.Migrate(ctx, false)
 	w.must(err)
+	if info, err := os.Stat(backup); err != nil || !info.IsDir() || !strings.HasPrefix(filepath.Base(backup), "backup-2026") {
+		t.Errorf("the backup is %q, %v", backup, err)
+	}
 	if !slices.Equal(dry, done) || len(done) != len(dialects) {
 		t.Errorf("said %v, did %v", dry, done)
 	}
@@ -109,7 +112,7 @@ func TestMigrateBringsEveryDialectToThisFormat(t *testing.T) {
 	}
 	w.wantMigrated(originals)
 	after := w.all()
-	if again, err := f.Migrate(ctx, false); err != nil || len(again) != 0 || !maps.Equal(w.all(), after) {
+	if again, _, err := f.Migrate(ctx, false); err != nil || len(again) != 0 || !maps.Equal(w.all(), after) {
 		t.Errorf("done again it did %v, %v", again, err)
 	}
 	// what was SDLB's is still told from ours: its actions are no tasks of a pipeline
@@ -127,7 +130,7 @@ func TestMigrateBringsEveryDialectToThisFormat(t *testing.T) {
 func TestMigrateKilledAtEveryChange(t *testing.T) {
 	w, originals := allDialects(t)
 	trace := &fsops.Trace{}
-	_, err := w.zoned(trace).Migrate(ctx, false)
+	_, _, err := w.zoned(trace).Migrate(ctx, false)
 	w.must(err)
 	want := w.all()
 	n := int64(len(trace.Ops()))
@@ -138,7 +141,7 @@ func TestMigrateKilledAtEveryChange(t *testing.T) {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			t.Parallel()
 			w, _ := allDialects(t)
-			_, err := w.zoned(killed{k}).Migrate(ctx, false)
+			_, _, err := w.zoned(killed{k}).Migrate(ctx, false)
 			if (err == nil) != (k > n) {
 				t.Fatal(err)
 			}
@@ -147,7 +150,7 @@ func TestMigrateKilledAtEveryChange(t *testing.T) {
 					t.Errorf("%s is neither old nor new", name)
 				}
 			}
-			_, err = w.zoned(nil).Migrate(ctx, false)
+			_, _, err = w.zoned(nil).Migrate(ctx, false)
 			w.must(err)
 			w.wantMigrated(originals)
 			end := w.all()
@@ -179,7 +182,7 @@ func TestMigrateRefusesBeforeItChangesAnything(t *testing.T) {
 			w.alive["0a"] = true
 			w.write(c.file, c.text)
 			before := w.all()
-			_, err := w.zoned(nil).Migrate(ctx, false)
+			_, _, err := w.zoned(nil).Migrate(ctx, false)
 			if !errors.As(err, c.want) || !strings.Contains(err.Error(), filepath.Base(c.file)) && name != "alive" {
 				t.Errorf("got %v", err)
 			}
@@ -209,7 +212,7 @@ func TestMigrateDoesNotReplaceWhatItHasNotBackedUp(t *testing.T) {
 	for _, at := range []int64{2, 75} { // before the backup, and after it
 		w, originals := allDialects(t)
 		path := filepath.Join(w.dir, "succeeded", "shop.15.1.json")
-		_, err := w.zoned(changing{at, path}).Migrate(ctx, false)
+		_, _, err := w.zoned(changing{at, path}).Migrate(ctx, false)
 		var changed *ChangedError
 		if !errors.As(err, &changed) || changed.Path != path {
 			t.Errorf("changed at %d: %v", at, err)

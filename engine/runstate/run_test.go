@@ -160,14 +160,14 @@ func TestFilesOfOtherToolsAreLeftAlone(t *testing.T) {
 	f := w.folder(nil)
 	w.stopped(w.start(), true, Failed)
 	w.must(w.whole(f, w.start(), "", func(string) {}))
-	if _, err := f.Reindex(ctx); err != nil {
+	if _, _, err := f.Reindex(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Migrate(ctx, false); err != nil {
+	if _, _, err := f.Migrate(ctx, false); err != nil {
 		t.Fatal(err)
 	}
 	w.must(w.whole(f, w.start(), "", func(string) {}))
-	if _, err := f.Prune(ctx, "shop", 1); err != nil {
+	if _, err := f.Prune(ctx, "shop", 1, false); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range strangers {

@@ -51,6 +51,13 @@ func files() map[string]func(s *source, out io.Writer) error {
 		"schemas/recover.schema.json":         printed("ubunye recover --json", "engine.Recovered"),
 		"schemas/backfill.schema.json":        list("ubunye backfill --dry-run --json", "engine.PlannedDate"),
 		"schemas/show.schema.json":            list("ubunye show --json", "engine.Table"),
+		"schemas/state-list.schema.json":      list("ubunye state list --json", "engine.StateRun"),
+		"schemas/state-show.schema.json":      printed("ubunye state show --json", "engine.StateDetail"),
+		"schemas/state-accept.schema.json":    printed("ubunye state accept --json", "engine.StateAccepted"),
+		"schemas/state-import.schema.json":    printed("ubunye state import --json", "engine.StateImported"),
+		"schemas/state-migrate.schema.json":   printed("ubunye state migrate --json", "engine.StateMigrated"),
+		"schemas/state-prune.schema.json":     printed("ubunye state prune --json", "engine.StatePruned"),
+		"schemas/state-reindex.schema.json":   printed("ubunye state reindex --json", "engine.StateReindexed"),
 		"schemas/plugins.schema.json":         list("ubunye plugin list --json, ubunye plugin inspect --json", "engine.PluginInfo"),
 		"schemas/state-set.schema.json":       printed("ubunye state set --json", "engine.ChangedMark"),
 		"schemas/messages.schema.json": func(s *source, out io.Writer) error {
