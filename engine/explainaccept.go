@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/problem"
@@ -81,25 +79,14 @@ func (r *run) explainStateFile(err error) *problem.Problem {
 	case !errors.As(err, &unreadable):
 		return nil
 	}
-	name, number, is := stateFileName(unreadable.Path)
+	name, number, is := runstate.ParsePath(unreadable.Path)
 	if !is {
 		return nil
 	}
 	p := &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + unreadable.Error(), Data: "nothing is guessed and nothing was written",
-		Hint: "restore the file from a copy; if there is none, give the run up, which keeps the file: " + r.stateCommandOf(name, "accept", strconv.FormatInt(number, 10), "--reason", "…")}
+		Hint: "restore the file from a copy; if there is none, give the run up, which keeps the file: " + r.stateCommandOf(name, "accept", strconv.FormatInt(number.Run, 10), "--reason", "…")}
 	if errors.Is(err, fs.ErrPermission) {
 		p.Hint = "give this user the right to read it; it is never taken for absent"
 	}
 	return p
-}
-
-// stateFileName is the pipeline, and the number of the run, whose state file a path is; not is: it is none.
-func stateFileName(path string) (name string, number int64, is bool) {
-	dir := filepath.Base(filepath.Dir(path))
-	words := strings.Split(filepath.Base(path), ".")
-	if dir != "current" && dir != "succeeded" || len(words) != 4 || words[3] != "json" {
-		return "", 0, false
-	}
-	number, err := strconv.ParseInt(words[1], 10, 64)
-	return words[0], number, err == nil
 }

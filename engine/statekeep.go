@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/problem"
+	"github.com/ubunye-io/ubunye/engine/runstate"
 )
 
 // StateMigrated is what became of a folder whose files were of older formats.
@@ -65,8 +66,8 @@ func (e *Engine) StatePrune(ctx context.Context, o Options, name string, keep in
 	did := StatePruned{Pipeline: s.name, DryRun: dryRun, Removed: append([]string{}, removed...)}
 	runs := map[int64]bool{}
 	for _, path := range removed {
-		if _, n, is := stateFileName(path); is {
-			runs[n] = true
+		if _, n, is := runstate.ParsePath(path); is {
+			runs[n.Run] = true
 		}
 	}
 	did.Runs = len(runs)

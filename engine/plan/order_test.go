@@ -125,9 +125,9 @@ func TestOrderProblems(t *testing.T) {
 		"not selected": {[]string{"a: " + fromNothing + " -> " + out("lake/a"), "b: {r: {from: a.o}} -> " + out("lake/b")}, []string{"b"},
 			[]string{"p.yaml:9:24: task b: input r reads what task a writes in the same run, and that is not selected (add --task a, or run without --task)"}},
 		"a plugin's format": {[]string{"a: " + fromNothing + " -> {o: {from: r, format: mine, path: lake/a}}", "b: {r: {from: a.o}} -> " + out("lake/b")}, nil,
-			[]string{"p.yaml:9:24: task b: input r: only the plugin mine knows the format of a.o (have a write the relation to another output too, in a format that inputs can have: csv, json, parquet)"}},
+			[]string{"p.yaml:9:24: task b: input r: only the plugin mine knows the format of a.o (have a write the relation to another output too, in a format that inputs can have: csv, json, parquet, delta)"}},
 		"a format that is written only": {[]string{"a: " + fromNothing + " -> {o: {from: r, format: orc, path: lake/a}}", "b: {r: {from: a.o}} -> " + out("lake/b")}, nil,
-			[]string{"p.yaml:9:24: task b: input r: a.o has the format orc, which inputs cannot have (known: csv, json, parquet)"}},
+			[]string{"p.yaml:9:24: task b: input r: a.o has the format orc, which inputs cannot have (known: csv, json, parquet, delta)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Make(tasks(t, tt.tasks...), tt.choose, anything)

@@ -57,6 +57,14 @@ func (n Number) less(o Number) bool { return n.compare(o) < 0 }
 
 var fileName = regexp.MustCompile(`^([^./\s]+)\.([1-9][0-9]{0,17})\.([1-9][0-9]{0,17})\.json$`)
 
+// ParsePath tells of which pipeline and attempt the state file of this path is; is: it can be one.
+func ParsePath(path string) (app string, n Number, is bool) {
+	if dir := filepath.Base(filepath.Dir(path)); dir != currentDir && dir != succeededDir {
+		return "", Number{}, false
+	}
+	return parseName(filepath.Base(path))
+}
+
 // parseName reads the name of a state file. Other names are of other tools, and left alone.
 func parseName(name string) (app string, n Number, ok bool) {
 	m := fileName.FindStringSubmatch(name)
