@@ -154,7 +154,7 @@ unchanged; nothing is held, listed or staged. A second process reads the output 
   output held rows of another batch before.
 * **fault**: *kill* SIGKILL before operation 1 … N+1; *stop* SIGSTOP there, its heartbeat made old, the batch run by another, SIGCONT; *enospc* no room for that operation;
   *lost* it succeeds and the run is told that it failed; *sigkill* SIGKILL at a random moment after the first staging folder was made; *pair* and *crowd*: 2 and 20 processes started at once.
-* **then**: *takeover* the batch is started again; *rerun* with --rerun; *other* another batch first; *recover* "ubunye recover" first. Of pair and crowd: *fresh* nothing ran before, *dead* a run had been killed at a random operation,
+* **then**: *takeover* the batch is started again; *rerun* with --rerun; *resume* with --resume; *other* another batch first; *recover* "ubunye recover" first. Of pair and crowd: *fresh* nothing ran before, *dead* a run had been killed at a random operation,
   *days* half of them are of another batch.
 * **met it**: the others had ended before; they do not count. By the step that the documents name right after it: *begin* not held yet, *held*, *staging*, *exchange* announced, *landing* committed, *end* landed. Of enospc and lost, the step that a kill at the
   same operation hit.

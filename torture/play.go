@@ -218,6 +218,8 @@ func (p *play) goOn() error {
 	switch p.then {
 	case rerun:
 		return p.again("the rerun", runArgs(today, "--rerun"), 0)
+	case resume: // what is finished is kept, by whatever run: the start is never refused
+		return p.again("the resume", runArgs(today, "--resume"), 0)
 	case recovery:
 		if err := p.recover(); err != nil {
 			return err

@@ -35,6 +35,7 @@ var faults = []string{kill, stop, noRoom, lost, sigkill, pair, crowd}
 const (
 	takeover = "takeover" // the batch is started again
 	rerun    = "rerun"    // with --rerun
+	resume   = "resume"   // with --resume
 	other    = "other"    // another batch of the pipeline is started first
 	recovery = "recover"  // "ubunye recover" first
 	fresh    = "fresh"    // of pair and crowd: nothing had run before them
@@ -44,8 +45,8 @@ const (
 
 // thens are the ways on after each fault.
 var thens = map[string][]string{
-	kill: {takeover, rerun, other, recovery}, stop: {takeover}, noRoom: {takeover}, lost: {takeover},
-	sigkill: {takeover, rerun, other, recovery}, pair: {fresh, dead, days}, crowd: {fresh, dead, days},
+	kill: {takeover, resume, rerun, other, recovery}, stop: {takeover}, noRoom: {takeover}, lost: {takeover},
+	sigkill: {takeover, resume, rerun, other, recovery}, pair: {fresh, dead, days}, crowd: {fresh, dead, days},
 }
 
 // scenario is one thing that is done and judged. Its text, with the seed, is all that it depends on.
@@ -127,7 +128,8 @@ func (c counts) plan(operations map[target]int, draw func(n int) int) (all []sce
 		all = append(all, spread(fault, n, c.ways(fault))...)
 	}
 	all = slices.DeleteFunc(all, func(s scenario) bool {
-		return c.writer != "" && s.writer != c.writer || c.mode != "" && s.mode != c.mode || c.f != "" && s.fault != c.f || c.then != "" && s.then != c.then
+		return s.mode == rerun && s.then == resume || // it would keep the batch that was to be written again
+			c.writer != "" && s.writer != c.writer || c.mode != "" && s.mode != c.mode || c.f != "" && s.fault != c.f || c.then != "" && s.then != c.then
 	})
 	slices.SortStableFunc(all, func(a, b scenario) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
 	return all
