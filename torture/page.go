@@ -150,7 +150,8 @@ of the output, read by pyarrow or Python, are those of the input, read by Python
 unchanged; nothing is held, listed or staged. A second process reads the output all the time, and once more after each process: it sees no row before its batch is committed
 (folders that are replaced: before the exchange was announced), each row once, and never fewer than there were.
 
-* **mode**: rerun is an append that was finished, run again with --rerun over a corrected input. error_if_exists and ignore write to an empty folder. Each other
+* **mode**: rerun is an append that was finished, run again with --rerun over a corrected input. error_if_exists and ignore write to an empty folder. tasks is an append
+  by the first of three tasks: one more copies what it wrote, and one reads notes; of these the rows are judged at the end, and the run state: no run is unfinished. Each other
   output held rows of another batch before.
 * **fault**: *kill* SIGKILL before operation 1 … N+1; *stop* SIGSTOP there, its heartbeat made old, the batch run by another, SIGCONT; *enospc* no room for that operation;
   *lost* it succeeds and the run is told that it failed; *sigkill* SIGKILL at a random moment after the first staging folder was made; *pair* and *crowd*: 2 and 20 processes started at once.

@@ -362,6 +362,11 @@ func (p *play) finish() error {
 	}
 	p.verdict.add(p.judge.whole(p.now))
 	p.verdict.add(p.judge.end(p.now))
+	if p.mode == "tasks" {
+		if err := p.allTasks(); err != nil {
+			return err
+		}
+	}
 	wrong, stray := p.model.left(p.dir, p.docs, p.paused, p.recovered)
 	for _, text := range wrong {
 		p.wrong("%s", text)

@@ -121,9 +121,12 @@ func (w *watcher) begin(dir, writer string) error {
 }
 
 // rows reads a CSV file.
-func (w *watcher) rows(file string) ([]string, error) {
+func (w *watcher) rows(file string) ([]string, error) { return w.rowsOf("csv", file) }
+
+// rowsOf reads a file or a folder of a format.
+func (w *watcher) rowsOf(format, path string) ([]string, error) {
 	var answer struct{ Rows []string }
-	err := w.ask(map[string]string{"do": "rows", "path": file}, &answer)
+	err := w.ask(map[string]string{"do": "rows", "kind": format, "path": path}, &answer)
 	return answer.Rows, err
 }
 

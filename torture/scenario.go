@@ -9,7 +9,7 @@ import (
 
 var (
 	writers = []string{"parquet", "csv", "json"}
-	modes   = []string{"append", "rerun", "overwrite", "overwrite_partitions", "error_if_exists", "ignore"}
+	modes   = []string{"append", "rerun", "overwrite", "overwrite_partitions", "error_if_exists", "ignore", "tasks"}
 )
 
 // adds tells whether a mode stages files that land after the commit; the others replace folders.

@@ -1,6 +1,6 @@
 """Looks at an output all the time, as a reader that is not ours does, and tells what it saw. One request a line:
 
-    {"do": "rows", "path": FILE}                                      the rows of a CSV file
+    {"do": "rows", "kind": FORMAT, "path": FILE OR FOLDER}              the rows of it
     {"do": "watch", "kind": FORMAT, "path": FOLDER, "ledger": FOLDER}    looks at the output from now on
     {"do": "look"}                                                    one more look, and what was new in all of them
     {"do": "rest"}                                                    the same, and no more looks
@@ -47,9 +47,9 @@ def listing(folder):
 
 
 def documents(ledger):
-    """The newest generation of each batch's document, by the batch's dt."""
+    """The newest generation of the document of each batch of the task that is looked at, by the batch's dt."""
     found = {}
-    for folder in glob.glob(os.path.join(ledger, "batches", "*", "*", "*")):
+    for folder in glob.glob(os.path.join(ledger, "batches", "*", "clean_orders", "*")):
         while True:
             generations = sorted(glob.glob(os.path.join(folder, "*.json")))
             if not generations:
@@ -121,7 +121,7 @@ def main():
         request = json.loads(line)
         reply, quiet = {}, 0
         if request["do"] == "rows":
-            reply = rows.answer({"kind": "csv", "path": request["path"]})
+            reply = rows.answer({"kind": request["kind"], "path": request["path"]})
         elif request["do"] == "watch":
             watch = Watch(request["kind"], request["path"], request["ledger"])
         else:

@@ -35,9 +35,18 @@ var corrections = [2]string{
 var writerOptions = map[string]string{"parquet": "{}", "csv": "{compression: gzip}", "json": "{compression: zstd}"}
 
 func (t target) pipeline() string {
-	mode := t.mode
-	if mode == "rerun" {
+	mode, more := t.mode, ""
+	switch mode {
+	case "rerun":
 		mode = "append"
+	case "tasks":
+		mode, more = "append", `  copy_orders:
+    inputs: {orders: {from: clean_orders.orders}}
+    outputs: {copy: {from: orders, format: `+t.writer+`, path: lake/copy, mode: append}}
+  keep_notes:
+    inputs: {notes: {format: csv, path: "notes/{{ dt }}.csv", columns: {day: varchar}}}
+    outputs: {notes: {format: `+t.writer+`, path: lake/notes, mode: append}}
+`
 	}
 	return `name: sales
 variables:
@@ -58,7 +67,7 @@ tasks:
         path: lake/orders
         mode: ` + mode + `
         partition_by: [region]
-`
+` + more
 }
 
 // strangers are files of nobody's, which nothing may touch.
@@ -98,6 +107,7 @@ func (m *model) build(b *worker) error {
 	files := map[string]string{"pipeline.yaml": m.pipeline()}
 	for day, text := range inputs {
 		files["landing/"+day+"/a.csv"] = text
+		files["notes/"+day+".csv"] = "day\n" + day + "\n"
 	}
 	for name, text := range strangers {
 		files[name] = text
@@ -185,6 +195,9 @@ func (m *model) mayChange(name string, claims []string) bool {
 	}
 	if name == "landing/"+today+"/a.csv" {
 		return true // what follows may read a corrected one
+	}
+	if m.mode == "tasks" && (strings.HasPrefix(name, "lake/copy/") || strings.HasPrefix(name, "lake/notes/")) {
+		return true // the batches of the other tasks are replaced too
 	}
 	in, ok := strings.CutPrefix(name, "lake/orders/")
 	if !ok {
