@@ -184,9 +184,31 @@ func (r *run) number(ctx context.Context, take bool) (changed bool, problems pro
 		if !errors.As(err, new(*runstate.TakenError)) {
 			return false, r.explain(err, "")
 		}
-		// another start of the pipeline took the number: the next one is as good
+		// Another start of the pipeline took the number. The next one is as good, unless it was a start that took the batches over:
+		// a run that has lost them must not begin.
+		held, err := r.holdsAll(ctx)
+		if err != nil {
+			return false, r.explain(told(ctx, err), "")
+		}
+		if !held {
+			return true, nil
+		}
 	}
 	return false, nil
+}
+
+// holdsAll tells whether the batches are still this run's.
+func (r *run) holdsAll(ctx context.Context) (bool, error) {
+	for _, lease := range r.leases {
+		if lease == nil {
+			continue
+		}
+		view, err := r.ledger.Look(ctx, lease.Batch())
+		if err != nil || view.Held == nil || view.Held.Holder.Run != r.record.ID {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // giveAllBack gives the batches back as they were. One that cannot be is judged by the next start.

@@ -320,7 +320,11 @@ func (p *play) wake(q *process, held bool) error {
 		p.ended(q, "woken without a batch", p.exits(0, 1, 5)...)
 		return p.look("look")
 	}
-	p.ended(q, "woken after it was taken over", 5)
+	if p.mode == "tasks" { // it may have held some of its batches, and be refused for another one
+		p.ended(q, "woken after it was taken over", 1, 5)
+	} else {
+		p.ended(q, "woken after it was taken over", 5)
+	}
 	after, err := digests(filepath.Join(p.dir, "lake"))
 	if err != nil {
 		return err
