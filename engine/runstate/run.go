@@ -121,7 +121,14 @@ func (r *Run) Save(d *Document) error {
 		return &LostError{r.path} // somebody accepted it: it must not come back
 	}
 	d.Run, d.Attempt = r.number.Run, r.number.Attempt
-	return r.folder.put(r.path, d)
+	if err := r.folder.put(r.path, d); err != nil {
+		return err
+	}
+	// It may have been moved since it was looked for: by whoever took this attempt over, while this process was paused.
+	if moved, err := r.folder.is(succeededDir, r.name, r.number); err != nil || !moved {
+		return err
+	}
+	return errors.Join(&LostError{r.path}, r.folder.forget(r.path))
 }
 
 // Finish ends the attempt. If every task is completed, the run's files move to succeeded/; otherwise they stay, and the

@@ -149,6 +149,45 @@ func TestWhoWasAcceptedMeanwhileWritesNoMore(t *testing.T) {
 	w.wantFiles("", "shop.1.1.json")
 }
 
+// Also one that is paused at any change of a save, while another attempt ends the run.
+func TestWhoIsPausedInASaveDoesNotComeBack(t *testing.T) {
+	for at := int64(1); ; at++ {
+		w := newWorld(t)
+		a := w.stopped(w.start(), false, Running)
+		moved := false
+		a.folder = w.folder(meanwhile{at, func() {
+			moved = true
+			w.mv("current/shop.1.1.json", "succeeded/shop.1.1.json")
+		}})
+		err := a.set("a1", Succeeded)
+		if !moved {
+			if w.must(err); at < 4 {
+				t.Errorf("a save makes %d changes", at-1)
+			}
+			return
+		}
+		if !errors.As(err, new(*LostError)) {
+			t.Errorf("moved at %d: %v", at, err)
+		}
+		w.wantFiles("", "shop.1.1.json")
+	}
+}
+
+// meanwhile does something right before an operation.
+type meanwhile struct {
+	at int64
+	do func()
+}
+
+func (m meanwhile) Before(op fsops.Op) error {
+	if op.N == m.at {
+		m.do()
+	}
+	return nil
+}
+
+func (m meanwhile) After(fsops.Op, error) error { return nil }
+
 // What a person or another tool keeps in the folder is not read, not moved and not removed.
 func TestFilesOfOtherToolsAreLeftAlone(t *testing.T) {
 	w := newWorld(t)
