@@ -94,8 +94,8 @@ func (l *Ledger) Status(ctx context.Context, pipeline string) (LedgerStatus, err
 	return st, nil
 }
 
-// Alive tells whether a run, by its id, may be alive: its process is there, or gives signs of life, or nobody can tell. A run
-// that has no record has ended.
+// Alive tells whether a run, by its id, may be alive: its process is there and gives signs of life, or nobody can tell. A run
+// that has no record has ended; one that has been silent for so long that a start would watch it, to take its batches over, counts as dead.
 func (l *Ledger) Alive(run string) (bool, error) {
 	r, err := l.readRecord(run)
 	if errors.Is(err, fs.ErrNotExist) {
