@@ -177,21 +177,22 @@ func (r *run) number(ctx context.Context, take bool) (changed bool, problems pro
 		if !take {
 			return false, nil
 		}
+		// Another start of the pipeline took the number. The next one is as good, unless it was a start that took the batches over:
+		// a run that has lost them must not begin.
+		if !r.standing.snapshot.Same(was.snapshot) {
+			switch held, err := r.holdsAll(ctx); {
+			case err != nil:
+				return false, r.explain(told(ctx, err), "")
+			case !held:
+				return true, nil
+			}
+		}
 		err := r.create()
 		if err == nil {
 			return false, nil
 		}
 		if !errors.As(err, new(*runstate.TakenError)) {
 			return false, r.explain(err, "")
-		}
-		// Another start of the pipeline took the number. The next one is as good, unless it was a start that took the batches over:
-		// a run that has lost them must not begin.
-		held, err := r.holdsAll(ctx)
-		if err != nil {
-			return false, r.explain(told(ctx, err), "")
-		}
-		if !held {
-			return true, nil
 		}
 	}
 	return false, nil
