@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +24,30 @@ func (r *run) askedFrom(in config.Input, source *ledger.Finished) compute.Input 
 		Files: append([]string{}, written.Claims...), Encoded: true}
 	asked.Columns = computeColumns(written.Columns)
 	return asked
+}
+
+// follow tells the ledger which slices the task reads of incremental tasks, so that a slice that was committed again replaces what
+// the last commit made of it, and another one is added. Others' commits may have any range or none, which is not told.
+func (b *batch) follow() {
+	read := map[string]span{}
+	for _, in := range b.task.Inputs {
+		if in.From == nil {
+			continue
+		}
+		if source := b.sources[in.From.Task]; source != nil && len(spansOf(source.Range)) > 0 {
+			var text bytes.Buffer
+			if json.Compact(&text, source.Range) != nil {
+				continue // spansOf has read it
+			}
+			read[in.Name] = span{Follows: fmt.Sprintf("%x", sha256.Sum256(text.Bytes()))}
+		}
+	}
+	if len(read) == 0 || !b.follows(b.task) {
+		return
+	}
+	if slice, err := json.Marshal(read); err == nil {
+		b.lease.Follow(slice)
+	}
 }
 
 // stillFinished looks, when all is staged, whether what was read is still what its task committed last.

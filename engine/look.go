@@ -285,6 +285,8 @@ func (r *run) verdict(request ledger.Request, view ledger.View, outputs []Planne
 		return WouldReplace, fmt.Sprintf("what run %s read and landed at %s, with the same rows", view.Finished.Run, when(view.Finished.At))
 	case request.Incremental && view.Finished != nil:
 		return WouldRun, "it reads on after run " + view.Finished.Run + ", which committed at " + when(view.Finished.At)
+	case request.Follows && view.Finished != nil:
+		return WouldRun, "it reads what the same run commits: a slice that its last commit has read replaces that one, another is added; last run at " + when(view.Finished.At)
 	case view.Finished != nil && request.Batch.Named:
 		var files int64
 		for _, o := range view.Finished.Outputs {

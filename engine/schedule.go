@@ -192,6 +192,7 @@ func (r *run) task(ctx context.Context, t plan.Task, lease *ledger.Lease, source
 	started := r.Now()
 	r.emit(report.Event{Kind: report.TaskStarted, Task: t.Name, Batch: batchText(t.Batch)})
 	b := &batch{run: r, task: t, lease: lease, sources: sources}
+	b.follow()
 	stop := b.tellProgress(started)
 	err := b.execute(ctx)
 	stop()

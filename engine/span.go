@@ -16,6 +16,8 @@ import (
 type span struct {
 	Column *columnSpan `json:"column,omitempty"`
 	Files  *filesSpan  `json:"files,omitempty"`
+
+	Follows string `json:"follows,omitempty"` // of an input by from: a digest of the range whose rows it read
 }
 
 // columnSpan are the rows whose value of a column comes after one and not after another.

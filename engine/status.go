@@ -347,6 +347,9 @@ func markStatus(v ledger.View) (all []MarkStatus) {
 	}
 	if v.Finished != nil {
 		for name, s := range spansOf(v.Finished.Range) {
+			if s.Follows != "" {
+				continue // the task that it reads from tells how far that is
+			}
 			of(name).Mark = s.markText()
 		}
 	}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,8 +26,9 @@ type Request struct {
 	Incremental bool
 
 	// Follows says that the batch reads what incremental ones commit in the same run, so that what it adds is new as often as it
-	// runs: it is not refused as finished.
+	// runs: it is not refused as finished. What it reads is told by Lease.Follow.
 	Follows bool
+	slice   json.RawMessage // what Follow was told
 
 	// Replaces names the outputs that replace what is there: with Appends, what a run that did not commit has
 	// replaced in any other output is not appended to, unless Rerun says so.

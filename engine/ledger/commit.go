@@ -141,7 +141,7 @@ func (s *Lease) replacesAny() bool {
 func (s *Lease) finish(d *Document, c Commit, at time.Time, present map[string]bool) {
 	replaced, reruns := d.Finished, s.request.reruns(d)
 	if !s.request.Incremental {
-		d.Range = nil // it was to be read by a task that is another one now, and all was read
+		d.Range = s.request.slice // one that is pinned was to be read by a task that is another one now, and all was read
 	}
 	f := &Finished{
 		Run: s.run.ID, State: c.State, Epoch: s.epoch, At: at, Config: c.Config,

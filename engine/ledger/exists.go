@@ -18,7 +18,7 @@ func (s *Lease) Occupied(base string) (string, error) {
 		return "", err
 	}
 	mine := map[string]bool{}
-	if f := s.doc.Finished; f != nil && s.request.Rerun && s.doc.Batch.Named {
+	if f := s.doc.Finished; f != nil && (s.Reruns() || s.request.Rerun && s.request.Incremental && s.doc.Batch.Named) {
 		for _, out := range f.Outputs {
 			at, _ := s.ledger.find(out.Base)
 			for _, claim := range out.Claims {

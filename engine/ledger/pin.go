@@ -49,8 +49,13 @@ func (s *Lease) Pin(ctx context.Context, r json.RawMessage) error {
 	return s.save(ctx, "pin", func(d *Document) { d.Range = r })
 }
 
+// Follow says which slices of incremental batches a batch with Follows reads: a JSON object that differs for each slice and is the
+// same for one that is committed again. It is the commit's range, and is pinned nowhere: the batches that are read keep it.
+func (s *Lease) Follow(slice json.RawMessage) { s.request.slice = slice }
+
 // Reruns tells whether a commit of the batch, as things stand, replaces the last one: a named batch with Rerun; an incremental one
-// exactly when what it is to read is what the last commit read, whoever pinned it.
+// exactly when what it is to read is what the last commit read, whoever pinned it, and one that follows such batches likewise: with
+// Rerun too, it adds a slice that it had not read, and without it replaces one that was committed again.
 func (s *Lease) Reruns() bool { return s.request.reruns(s.doc) }
 
 func (q Request) reruns(d *Document) bool {
@@ -59,6 +64,8 @@ func (q Request) reruns(d *Document) bool {
 		return false
 	case q.Incremental:
 		return hasRange(d.Range) && sameRange(d.Range, d.Finished.Range)
+	case q.Follows:
+		return hasRange(q.slice) && sameRange(q.slice, d.Finished.Range)
 	}
 	return q.Rerun && d.Batch.Named
 }
