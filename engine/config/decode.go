@@ -44,7 +44,7 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	l.batchless(s, p)
 	l.checkFolders(p)
 	for _, v := range p.Variables {
-		if vars.scope.vars[v.Name].missing || !v.Set && slices.Contains(p.Batch, v.Name) {
+		if vars.scope.vars[v.Name].missing || vars.scope.needed[v.Name] || !v.Set && slices.Contains(p.Batch, v.Name) {
 			p.Unset = append(p.Unset, v)
 		}
 	}

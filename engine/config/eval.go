@@ -24,6 +24,8 @@ type scope struct {
 	declared []string         // all variables of the pipeline
 	env      map[string]string
 	constant bool // no variables here
+
+	needed map[string]bool // variables without a value that a text needs, which are allowed; nil: none are
 }
 
 // eval gives the value of an expression. open is the offset of its {{.
@@ -81,6 +83,10 @@ func (s *scope) use(e *expr, open int) (value, *templateError) {
 			err.hint = "did you mean env." + near + "?"
 		}
 		return v, err
+	}
+	if s.needed != nil {
+		s.needed[e.text] = true
+		return value{missing: true}, nil
 	}
 	err.message = "the variable " + e.text + " has no value"
 	err.hint = fmt.Sprintf("give --var %s=…, or write {{ %s | default('…') }}", e.text, e.text)

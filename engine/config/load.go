@@ -20,7 +20,7 @@ type Options struct {
 	Settings map[string]any    // flags that set a field, by its dotted path, as "parallel" or "engine.memory"
 	Env      func() []string   // the environment as NAME=VALUE; nil: os.Environ
 
-	// AllowUnset lets required variables have no value, to check a file by itself: see Pipeline.Unset.
+	// AllowUnset lets variables that must have a value have none, to check a file by itself: see Pipeline.Unset.
 	AllowUnset bool
 	// Varying names a variable that counts as a required one, because it is to have one value after another. It need not
 	// be declared.

@@ -28,8 +28,8 @@ type Pipeline struct {
 	Batch      []string // variables that make the batch; nil: all that have a value
 	Tasks      []Task   // in the order of the file
 
-	// Unset are the variables that must have a value and have none: the required ones, and those of
-	// Batch. It is only ever filled with Options.AllowUnset: then texts that depend on a required one
+	// Unset are the variables that must have a value and have none: the required ones, those of Batch, and
+	// those that a text needs. It is only ever filled with Options.AllowUnset: then texts that depend on a required one
 	// stay as written, and the pipeline cannot run.
 	Unset []Variable
 }

@@ -240,4 +240,17 @@ tasks:
 	if _, err = loadText(t, fmt.Sprintf(text, "c"), Options{AllowUnset: true}); err == nil {
 		t.Error("an output without a relation was accepted")
 	}
+
+	// One that nothing requires is among them if a text needs it.
+	optional := strings.Replace(fmt.Sprintf(text, "b"), "{type: date, required: true}, kind: {}}\nbatch: [dt, kind]", "date, kind: {}, other: {}}", 1)
+	optional = strings.Replace(optional, "path: out", "path: \"out/{{ other | default('x') }}\"", 1)
+	if p, err = loadText(t, optional, Options{AllowUnset: true}); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Unset) != 1 || p.Unset[0].Name != "dt" || p.Tasks[0].Outputs[0].Written != "out/x" {
+		t.Errorf("unset %+v, want dt; output %q", p.Unset, p.Tasks[0].Outputs[0].Written)
+	}
+	if _, err = loadText(t, optional, Options{}); err == nil || !strings.Contains(err.Error(), "the variable dt has no value") {
+		t.Errorf("a run without dt: %v", err)
+	}
 }

@@ -25,6 +25,9 @@ type resolved struct {
 func (l *loader) variables(root *node, top *Field) *resolved {
 	f := top.member("variables").Elem
 	r := &resolved{scope: &scope{vars: map[string]value{}, env: l.env}}
+	if l.opts.AllowUnset {
+		r.scope.needed = map[string]bool{}
+	}
 	declared := root.get("variables")
 	if declared == nil {
 		declared = &node{kind: mappingNode}
