@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -186,6 +188,24 @@ func (p *project) run(args ...string) result { p.t.Helper(); return p.start(nil,
 func (p *project) runEnv(env []string, args ...string) result {
 	p.t.Helper()
 	return p.start(env, args...).wait()
+}
+
+// points are the operations, of n and the one after, before which a test kills that takes long: every so many, from a random one on.
+// UBUNYE_EVERY=1 takes all of them, which make torture does anyway for whole runs.
+func points(t *testing.T, n, every int) (all []int) {
+	t.Helper()
+	if text := os.Getenv("UBUNYE_EVERY"); text != "" {
+		var err error
+		if every, err = strconv.Atoi(text); err != nil || every < 1 {
+			t.Fatalf("UBUNYE_EVERY is %q", text)
+		}
+	}
+	first := 1 + rand.IntN(every)
+	t.Logf("every %d of %d operations, from %d on", every, n, first)
+	for k := first; k <= n+1; k += every {
+		all = append(all, k)
+	}
+	return all
 }
 
 // must fails the test unless the exit code is as wanted.

@@ -102,7 +102,7 @@ func TestImportKilledAtEveryOperation(t *testing.T) {
 	if len(ops) < 15 {
 		t.Fatalf("%d operations", len(ops))
 	}
-	for k := 1; k <= len(ops)+1; k++ {
+	for _, k := range points(t, len(ops), 3) {
 		p := newOld(t)
 		data := p.files("lake")
 		r := p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", k)}, importArgs...)
