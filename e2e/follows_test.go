@@ -58,3 +58,22 @@ func TestR66_AReaderOfAnIncrementalTask(t *testing.T) {
 		}
 	}
 }
+
+// A run that is accepted although a task has not read a slice says so, and the command that it names has it read.
+func TestAcceptNamesASliceThatWasNotRead(t *testing.T) {
+	p := newProject(t, fmt.Sprintf(growing, byFiles)+"  read:\n    inputs: {orders: {from: load.raw}, n: {format: csv, path: n.csv, columns: {n: bigint}}}\n"+
+		"    transform: {copy: 'SELECT orders.* FROM orders, n'}\n    outputs: {copy: {format: parquet, path: lake/copy}}\n")
+	p.land("a", 1, 3)
+	p.write("n.csv", "n\nx\n")
+	p.grow().must(t, 4)
+	p.write("n.csv", "n\n1\n")
+	r := p.run("state", "accept", "1", "-c", "pipeline.yaml", "--reason", "a test").must(t, 0)
+	_, command, found := strings.Cut(r.stdout, "was not read by read, and no later run passes it on; to have it read, write it again before another start: ")
+	if !found {
+		t.Fatalf("accept says: %s", r.stdout)
+	}
+	command, _, _ = strings.Cut(command, "\n")
+	p.shell(program, command).must(t, 0)
+	same(t, "rows of the reader", p.rows("lake/copy"), p.rows("lake/orders"))
+	p.wantLanded("rows", "a")
+}

@@ -379,6 +379,9 @@ func (a *app) printAccepted(did engine.StateAccepted) {
 		a.line("run %d of %s is accepted; given up: %s", did.Run, did.Pipeline, given)
 	}
 	a.line("by %s: %s; in %s", did.By.Who, did.By.Reason, did.Path)
+	if len(did.Unread) > 0 {
+		a.line("what an incremental task has read and finished was not read by %s, and no later run passes it on; to have it read, write it again before another start: %s", strings.Join(did.Unread, ", "), did.Rerun)
+	}
 	if len(did.Kept) > 0 {
 		a.line("what it has finished stays finished (%s): a start with the same variables keeps it with --resume, or writes it again with --rerun", strings.Join(did.Kept, ", "))
 	}

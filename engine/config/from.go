@@ -41,6 +41,7 @@ func (l *loader) sources(root *node, p *Pipeline) {
 		}
 	}
 	l.cycles(p)
+	l.twoRanges(p)
 }
 
 // resolved finds the output that an input reads; it reports one that is not there, unless tasks are missing

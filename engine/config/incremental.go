@@ -68,3 +68,34 @@ func (l *loader) batchless(s section, p *Pipeline) {
 		}
 	}
 }
+
+// twoRanges refuses a task that reads on by itself and reads what another task that does so commits: a commit is replaced exactly
+// when it read the same before, and these two can be read again one without the other.
+func (l *loader) twoRanges(p *Pipeline) {
+	reads := map[string][]string{}
+	incremental := map[string]bool{}
+	for _, t := range p.Tasks {
+		incremental[t.Name] = t.Incremental()
+		for _, in := range t.Inputs {
+			if in.From != nil {
+				reads[t.Name] = append(reads[t.Name], in.From.Task)
+			}
+		}
+	}
+	var follows func(task string, seen map[string]bool) bool
+	follows = func(task string, seen map[string]bool) bool {
+		if incremental[task] || seen[task] { // a circle is told elsewhere
+			return incremental[task]
+		}
+		seen[task] = true
+		return slices.ContainsFunc(reads[task], func(source string) bool { return follows(source, seen) })
+	}
+	for _, t := range p.Tasks {
+		for _, in := range t.Inputs {
+			if t.Incremental() && in.From != nil && follows(in.From.Task, map[string]bool{}) {
+				l.add(in.PathPos, "tasks."+t.Name+".inputs."+in.Name+".from: the task reads on by itself (incremental), and what task "+in.From.Task+" writes goes on too, so that one could be read again without the other",
+					"have one task for each, and join what they wrote in a third one")
+			}
+		}
+	}
+}
