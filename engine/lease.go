@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/ledger"
@@ -47,7 +48,11 @@ func (r *run) lease(ctx context.Context) error {
 	r.record = record
 	if problems := r.hold(ctx); problems != nil {
 		r.tellTakeovers()
-		r.end(ctx, ledger.Refused)
+		status := ledger.Refused
+		if slices.ContainsFunc(problems, func(p *problem.Problem) bool { return p.Code == problem.RunLeaseLost }) {
+			status = ledger.Interrupted
+		}
+		r.end(ctx, status)
 		return r.beforeItBegan(problems)
 	}
 	if r.allDone() {
@@ -180,11 +185,8 @@ func (r *run) number(ctx context.Context, take bool) (changed bool, problems pro
 		// Another start of the pipeline took the number. The next one is as good, unless it was a start that took the batches over:
 		// a run that has lost them must not begin.
 		if !r.standing.snapshot.Same(was.snapshot) {
-			switch held, err := r.holdsAll(ctx); {
-			case err != nil:
+			if err := r.holdsAll(ctx); err != nil {
 				return false, r.explain(told(ctx, err), "")
-			case !held:
-				return true, nil
 			}
 		}
 		err := r.create()
@@ -198,18 +200,21 @@ func (r *run) number(ctx context.Context, take bool) (changed bool, problems pro
 	return false, nil
 }
 
-// holdsAll tells whether the batches are still this run's.
-func (r *run) holdsAll(ctx context.Context) (bool, error) {
+// holdsAll looks whether the batches are still this run's; the error of one that is not is a *ledger.LostError.
+func (r *run) holdsAll(ctx context.Context) error {
 	for _, lease := range r.leases {
 		if lease == nil {
 			continue
 		}
 		view, err := r.ledger.Look(ctx, lease.Batch())
-		if err != nil || view.Held == nil || view.Held.Holder.Run != r.record.ID {
-			return false, err
+		if err != nil {
+			return err
+		}
+		if view.Held == nil || view.Held.Holder.Run != r.record.ID {
+			return lease.Release(ctx) // it finds out who took the batch
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // giveAllBack gives the batches back as they were. One that cannot be is judged by the next start.
