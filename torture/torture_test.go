@@ -44,7 +44,7 @@ func TestTorture(t *testing.T) {
 		t.Fatal(err)
 	}
 	sum := p.total()
-	if want := 18*4 + 18 + 6 + 1; sum.scenarios != want || sum.struck < want*8/10 || sum.looks < 3*want {
+	if want := 4*len(targets()) + 18 + 6 + 1; sum.scenarios != want || sum.struck < want*8/10 || sum.looks < 3*want {
 		t.Fatalf("%d scenarios, want %d: %s", sum.scenarios, want, p.summary())
 	}
 }
