@@ -112,12 +112,12 @@ func (c counts) plan(operations map[target]int, draw func(n int) int) (all []sce
 			n := operations[t] + 1
 			if c.points > 0 {
 				for range c.points {
-					then := c.ways(fault)
+					then := c.ways(fault, t.mode)
 					all = append(all, scenario{t.writer, t.mode, fault, 1 + draw(n), then[draw(len(then))]})
 				}
 				continue
 			}
-			for _, then := range c.ways(fault) {
+			for _, then := range c.ways(fault, t.mode) {
 				for at := 1 + draw(c.every); at <= n; at += c.every {
 					all = append(all, scenario{t.writer, t.mode, fault, at, then})
 				}
@@ -125,26 +125,26 @@ func (c counts) plan(operations map[target]int, draw func(n int) int) (all []sce
 		}
 	}
 	for fault, n := range map[string]int{sigkill: c.kills, pair: c.pairs, crowd: c.crowds} {
-		all = append(all, spread(fault, n, c.ways(fault))...)
+		all = append(all, c.spread(fault, n)...)
 	}
 	all = slices.DeleteFunc(all, func(s scenario) bool {
-		return s.mode == rerun && s.then == resume || // it would keep the batch that was to be written again
-			c.writer != "" && s.writer != c.writer || c.mode != "" && s.mode != c.mode || c.f != "" && s.fault != c.f || c.then != "" && s.then != c.then
+		return c.writer != "" && s.writer != c.writer || c.mode != "" && s.mode != c.mode || c.f != "" && s.fault != c.f || c.then != "" && s.then != c.then
 	})
 	slices.SortStableFunc(all, func(a, b scenario) int { return slices.Index(faults, a.fault) - slices.Index(faults, b.fault) })
 	return all
 }
 
-// ways are the ways on after a fault that the program has.
-func (c counts) ways(fault string) []string {
-	return slices.DeleteFunc(slices.Clone(thens[fault]), func(then string) bool { return then == c.without })
+// ways are the ways on after a fault that the program has. To resume a rerun would keep the batch that was to be written again.
+func (c counts) ways(fault, mode string) []string {
+	return slices.DeleteFunc(slices.Clone(thens[fault]), func(then string) bool { return then == c.without || then == resume && mode == rerun })
 }
 
 // spread gives n scenarios of a fault, over all targets and ways on in turn.
-func spread(fault string, n int, ways []string) (all []scenario) {
+func (c counts) spread(fault string, n int) (all []scenario) {
 	each := targets()
 	for i := range n {
 		t := each[i%len(each)]
+		ways := c.ways(fault, t.mode)
 		then := ways[(i+i/len(each))%len(ways)]
 		all = append(all, scenario{t.writer, t.mode, fault, i + 1, then})
 	}
