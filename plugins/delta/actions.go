@@ -206,25 +206,35 @@ func (c *committing) removes(adds []*deltalog.Add) (all []*deltalog.Remove, err 
 		if err != nil {
 			return nil, err
 		}
-		if copied[key] || goes(add) {
+		match := predicate.All
+		if !copied[key] {
+			match = goes(add)
+		}
+		switch match {
+		case predicate.All:
 			delete(copied, key)
 			all = append(all, add.Remove(c.now, true))
+		case predicate.Some:
+			return nil, conflict("the file " + add.Path + ", which has come since the rows were made, may have rows on both sides of the condition")
 		}
 	}
 	if len(copied) > 0 {
-		return nil, errors.New("files whose rows were written again are not in the table any more")
+		return nil, conflict("files whose rows were written again are not in the table any more")
 	}
 	return all, nil
 }
 
 // goes tells which files go whole.
-func (c *committing) goes(adds []*deltalog.Add) (func(*deltalog.Add) bool, error) {
+func (c *committing) goes(adds []*deltalog.Add) (func(*deltalog.Add) predicate.Match, error) {
+	always := func(m predicate.Match) func(*deltalog.Add) predicate.Match {
+		return func(*deltalog.Add) predicate.Match { return m }
+	}
 	where := c.where()
 	switch {
 	case c.out.Mode == modeMerge:
-		return func(*deltalog.Add) bool { return false }, nil
+		return always(predicate.None), nil
 	case where != nil:
-		return func(a *deltalog.Add) bool { return c.table.match(where, a) == predicate.All }, nil
+		return func(a *deltalog.Add) predicate.Match { return c.table.match(where, a) }, nil
 	case c.out.Mode == modePartitions:
 		has := map[string]bool{}
 		for _, a := range adds {
@@ -234,12 +244,14 @@ func (c *committing) goes(adds []*deltalog.Add) (func(*deltalog.Add) bool, error
 			}
 			has[key] = true
 		}
-		return func(a *deltalog.Add) bool {
-			key, err := c.partition(a)
-			return err == nil && has[key]
+		return func(a *deltalog.Add) predicate.Match {
+			if key, err := c.partition(a); err == nil && has[key] {
+				return predicate.All
+			}
+			return predicate.None
 		}, nil
 	}
-	return func(*deltalog.Add) bool { return true }, nil
+	return always(predicate.All), nil
 }
 
 // partition tells the partitions of a table apart, however their values are written.

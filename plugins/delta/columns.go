@@ -130,7 +130,7 @@ func fit(t schema.Type, columns []abi.Column, policy string, ntz bool) (fitted, 
 		if !ok {
 			types = append(types, "~ "+field.Name+" is "+c.Type+" in the rows and "+described(field.Type)+" in the table")
 		}
-		f.selects = append(f.selects, sql+" AS "+predicate.Quote(field.Name))
+		f.selects = append(f.selects, named(sql, field.Name))
 	}
 	if policy == schemaAdd {
 		wrong, missing = nil, required(t, found)
@@ -174,9 +174,16 @@ func (f *fitted) add(columns []abi.Column, ntz bool) error {
 	f.schema.Fields = append(f.schema.Fields[:len(f.schema.Fields):len(f.schema.Fields)], more.Fields...)
 	for i, field := range more.Fields {
 		sql, _ := convert(columns[i], field.Type)
-		f.added, f.selects = append(f.added, field.Name), append(f.selects, sql+" AS "+predicate.Quote(field.Name))
+		f.added, f.selects = append(f.added, field.Name), append(f.selects, named(sql, field.Name))
 	}
 	return nil
+}
+
+func named(sql, name string) string {
+	if as := predicate.Quote(name); sql != as {
+		return sql + " AS " + as
+	}
+	return sql
 }
 
 func null(f schema.Field) string {

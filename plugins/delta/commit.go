@@ -51,7 +51,7 @@ type committing struct {
 	state  *state
 	schema schema.Type // of the table with the write
 	now    int64       // milliseconds since 1970
-	put    bool        // a commit was sent, so that a failure is none of certain outcome
+	put    bool        // a commit was sent, and may be in the log
 	table  *table      // nil: it is to be made
 }
 
@@ -69,6 +69,9 @@ func (c *committing) failed(err error) (abi.CommitAnswer, error) {
 		return unknown(err.Error()), nil
 	}
 	hint, _ := unfit(err)
+	if other := conflict(""); errors.As(err, &other) {
+		hint = runAgain
+	}
 	return notDone(err.Error(), hint), nil
 }
 
@@ -136,6 +139,7 @@ func (c *committing) send(version int64, data []byte) (answer abi.CommitAnswer, 
 			if mine {
 				return c.done(version), false, nil
 			}
+			c.put = err != nil
 			return answer, true, err
 		}
 		// Nobody can tell: the log is read. A commit that is certainly not there is sent again, by the same name and with the same
@@ -149,6 +153,7 @@ func (c *committing) send(version int64, data []byte) (answer abi.CommitAnswer, 
 		case err != nil:
 			return unknown("the answer to the commit of " + versionText(version) + " was lost, and the log cannot be read: " + err.Error()), false, nil
 		}
+		c.put = false
 		return answer, true, nil
 	}
 	return unknown("the commit of " + versionText(version) + " was sent " + plural(lookups, "time") + " and is not in the log yet"), false, nil

@@ -88,7 +88,7 @@ func (s *staging) checkKeys(keys []schema.Field) error {
 		names[i], columns[i] = k.Name, predicate.Quote(k.Name)
 	}
 	for i, k := range keys {
-		demands[i] = demand{sql: columns[i] + " IS NOT NULL", columns: names, missed: "have no value in the key column " + k.Name,
+		demands[i] = demand{sql: columns[i] + " IS NOT NULL", columns: names, missed: "rows without a value in the key column " + k.Name,
 			hint: "a row without a key would be added again by each run: leave such rows out in a step, or give them a key"}
 	}
 	if err := check(s.h, s.relation, demands); err != nil {

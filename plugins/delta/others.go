@@ -14,6 +14,11 @@ import (
 
 const runAgain = "nothing was committed: run again, which looks at the table anew"
 
+// conflict is what another writer has done that the staged files do not fit any more.
+type conflict string
+
+func (c conflict) Error() string { return string(c) }
+
 // since looks at what others have done to the table after stage looked at it.
 func (c *committing) since() (answer abi.CommitAnswer, decided bool, err error) {
 	if c.state.version < 0 {

@@ -24,9 +24,10 @@ func (w Writer) Plan(h sdk.Host, req abi.PlanRequest) (abi.PlanAnswer, error) {
 			return p.answer, err
 		}
 		p.wrong("path", err.Error(), hint)
+		return p.answer, nil
 	}
 	if t != nil {
-		err = p.table(h, t, req.Batch)
+		err = p.table(t, req.Batch)
 	}
 	if err == nil && len(p.answer.Problems) == 0 {
 		p.answer.Will = p.will(t)
@@ -129,7 +130,7 @@ func shorten(text string) string {
 }
 
 // table looks at the output and the table together.
-func (p *planning) table(h sdk.Host, t *table, batch *abi.Batch) error {
+func (p *planning) table(t *table, batch *abi.Batch) error {
 	duties := t.duties
 	if duties.AppendOnly && replaces(p.out) {
 		p.wrong("mode", "the table is append-only (delta.appendOnly), and the output would replace rows", "append, or have the table's owner change the property")
@@ -163,10 +164,10 @@ func (p *planning) table(h sdk.Host, t *table, batch *abi.Batch) error {
 			p.answer.Class = abi.ClassNamed
 		}
 	}
-	return p.exists(h, t, batch)
+	return p.exists(t, batch)
 }
 
-func (p *planning) exists(_ sdk.Host, t *table, batch *abi.Batch) error {
+func (p *planning) exists(t *table, batch *abi.Batch) error {
 	if p.out.Mode != modeCreate && p.out.Mode != modeIgnore {
 		return nil
 	}

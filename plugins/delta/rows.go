@@ -2,6 +2,7 @@ package delta
 
 import (
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
@@ -15,7 +16,7 @@ import (
 type demand struct {
 	sql     string   // true for a row that does
 	columns []string // that it is about
-	missed  string   // completes "3 rows …"
+	missed  string   // the rows that do not, as "rows without …"
 	hint    string
 }
 
@@ -32,7 +33,7 @@ func conditions(t *table) ([]demand, error) {
 		if err != nil {
 			return nil, &deltalog.UnsupportedError{Writing: true, Reason: "its constraint " + c.Name + " (" + c.SQL + ") cannot be checked here: " + err.Error()}
 		}
-		all = append(all, demand{sql: bound.SQL(), columns: bound.Columns(), missed: "do not meet the table's constraint " + c.Name + " (" + c.SQL + ")",
+		all = append(all, demand{sql: bound.SQL(), columns: bound.Columns(), missed: "rows that do not meet the table's constraint " + c.Name + " (" + c.SQL + ")",
 			hint: "leave them out in a step, or mend them"})
 	}
 	return all, nested(t.duties.Schema)
@@ -52,7 +53,7 @@ func nested(t schema.Type) error {
 func requiredColumns(t schema.Type) (all []demand) {
 	for _, f := range t.Fields {
 		if !f.Nullable {
-			all = append(all, demand{sql: predicate.Quote(f.Name) + " IS NOT NULL", columns: []string{f.Name}, missed: "have no value in the column " + f.Name + ", which the table does not allow",
+			all = append(all, demand{sql: predicate.Quote(f.Name) + " IS NOT NULL", columns: []string{f.Name}, missed: "rows without a value in the column " + f.Name + ", which the table does not allow",
 				hint: "leave them out in a step, or give them a value"})
 		}
 	}
@@ -84,9 +85,9 @@ func check(h sdk.Host, relation string, demands []demand) error {
 		if err != nil {
 			return err
 		}
-		return failure(plural(n, "row")+" "+d.missed+", as "+strings.Join(example, ", "), d.hint)
+		return failure(d.missed+": "+strconv.FormatInt(n, 10)+", as "+strings.Join(example, ", "), d.hint)
 	}
-	return failure(plural(n, "row")+" cannot be written: they miss a demand of the table, and each time that they are read another", "make the step give the same rows each time")
+	return failure("the step gives other rows each time that it is read, and "+plural(n, "row")+" of them cannot be in the table", "make the step give the same rows each time")
 }
 
 func countWhere(h sdk.Host, relation, where string) (int64, error) {

@@ -147,7 +147,7 @@ func (s *staging) check() error {
 		}
 	}
 	if s.where != nil {
-		demands = append(demands, demand{sql: s.where.SQL(), columns: s.where.Columns(), missed: "are outside of replace_where (" + s.out.ReplaceWhere + ")",
+		demands = append(demands, demand{sql: s.where.SQL(), columns: s.where.Columns(), missed: "rows outside of replace_where (" + s.out.ReplaceWhere + ")",
 			hint: "nothing was replaced; leave them out in a step, or correct the condition"})
 	}
 	return check(s.h, s.relation, demands)
