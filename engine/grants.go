@@ -53,6 +53,7 @@ func (r *relations) Encode(ctx context.Context, req abi.EncodeRequest) ([]abi.St
 		TargetFileSize: req.TargetFileSize,
 		Options:        req.Options,
 		Statistics:     req.Statistics,
+		SkipEmpty:      req.SkipEmpty,
 	})
 	if err != nil {
 		return nil, err

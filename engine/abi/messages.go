@@ -113,6 +113,7 @@ type EncodeRequest struct {
 	OrderBy        []string          `json:"order_by,omitempty"`         // SQL order terms for the rows in a file
 	TargetFileSize int64             `json:"target_file_size,omitempty"` // bytes at which a new file is begun
 	Statistics     bool              `json:"statistics,omitempty"`       // per-column nulls, min and max
+	SkipEmpty      bool              `json:"skip_empty,omitempty"`       // no file when there are no rows
 }
 
 // EncodeAnswer names the files.

@@ -178,7 +178,7 @@ func (s *staging) write(relation string) (abi.StageAnswer, error) {
 			return abi.StageAnswer{}, err
 		}
 	}
-	req := abi.EncodeRequest{Relation: relation, Format: "parquet", Options: encoded(s.out.Options), PartitionBy: s.state.partition, OrderBy: s.out.SortBy, Statistics: true}
+	req := abi.EncodeRequest{Relation: relation, Format: "parquet", Options: encoded(s.out.Options), PartitionBy: s.state.partition, OrderBy: s.out.SortBy, Statistics: true, SkipEmpty: true}
 	if len(req.PartitionBy) == 0 {
 		req.TargetFileSize = s.out.TargetFileSize
 	}

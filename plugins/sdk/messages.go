@@ -377,6 +377,7 @@ func encodeEncodeRequest(m abi.EncodeRequest) func(*jsontext.Encoder) {
 			e.TextsIf("order_by", m.OrderBy)
 			e.NumberIf("target_file_size", m.TargetFileSize)
 			e.BooleanIf("statistics", m.Statistics)
+			e.BooleanIf("skip_empty", m.SkipEmpty)
 		})
 	}
 }
