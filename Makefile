@@ -16,7 +16,7 @@ needs:
 # and without -buildvcs the digests change only when the code does.
 EMBEDDED := engine/writer/embedded
 FIXEDWIDTH := configs/fixedwidth/fixedwidth.wasm
-PLUGIN_SOURCES := $(shell find engine/abi internal engine/store/fsops engine/writer plugins -name '*.go' ! -name '*_test.go') go.mod go.sum Makefile
+PLUGIN_SOURCES := $(shell find engine/abi engine/deltalog internal engine/store/fsops engine/writer plugins -name '*.go' ! -name '*_test.go') go.mod go.sum Makefile
 PLUGIN_BUILD := GOFLAGS= CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags='-s -w'
 MODULE_BUILD := GOOS=wasip1 GOARCH=wasm $(PLUGIN_BUILD) -buildmode=c-shared
 TOOLCHAIN = $(shell $(GO) env GOVERSION GOOS GOARCH)
