@@ -199,11 +199,20 @@ func (r *run) targets() (targets []ledger.Target) {
 		}
 		for _, o := range t.Targets {
 			places[t.Name] = append(places[t.Name], len(targets))
-			targets = append(targets, ledger.Target{Path: o.Path, Adds: o.Mode == modeAppend, Parts: o.Mode == modePartitions, After: after})
+			targets = append(targets, targetOf(o, after))
 		}
 		places[t.Name] = append(places[t.Name], after...)
 	}
 	return targets
+}
+
+// targetOf is an output as the ledger compares it with others. Commits to a table come one after the other whoever makes them,
+// and each has seen those before it: nobody is to be kept out.
+func targetOf(o plan.Target, after []int) ledger.Target {
+	if o.Table {
+		return ledger.Target{Path: o.Path, Adds: true, After: after}
+	}
+	return ledger.Target{Path: o.Path, Adds: o.Mode == modeAppend, Parts: o.Mode == modePartitions, After: after}
 }
 
 // The modes that the engine itself must tell apart.

@@ -142,6 +142,19 @@ func (s *Lease) batchOf(name string) TableBatch {
 	return b
 }
 
+// TableBatch is the batch as the table of an output knows it: what Table is going to be asked about, for those who must know that
+// before Prepare. Dead runs that are pending are told after it, and so is an epoch that had to be raised.
+func (s *Lease) TableBatch(output string, class Class) TableBatch {
+	if _, prepared := s.prepared[output]; prepared {
+		return s.batchOf(output)
+	}
+	b := TableBatch{Key: tableKey(s.request.Batch, output), Run: s.run.ID, Epoch: s.epoch, Class: class}
+	if s.doc.Finished != nil {
+		b.After = s.doc.Finished.Epoch
+	}
+	return b
+}
+
 // sameTable tells whether another output was of the same table.
 func (p preparedOutput) sameTable(o Output) bool {
 	switch {
