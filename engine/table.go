@@ -65,6 +65,8 @@ func (t *table) Look(ctx context.Context, b ledger.TableBatch) (ledger.Mark, err
 
 // Resolve upholds ledger.Table.
 func (t *table) Resolve(ctx context.Context, b ledger.TableBatch, dead ledger.Pending) (named []string, err error) {
+	// What is looked for is the dead run's commit.
+	b.Key, b.Run, b.Epoch = dead.Output.Key, dead.Run, dead.Epoch
 	answer, err := t.resolve(ctx, b, dead.Output.Claims)
 	return answer.Named, err
 }

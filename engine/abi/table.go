@@ -60,7 +60,7 @@ type CommitAnswer struct {
 type ResolveRequest struct {
 	Writer string   `json:"writer"`          // which of the module's writers
 	Output Output   `json:"output"`          // the output
-	Batch  Batch    `json:"batch"`           // what is looked for
+	Batch  Batch    `json:"batch"`           // what is looked for; with files, that of the dead run, with its epoch
 	Files  []string `json:"files,omitempty"` // of a dead run, by their names below the target
 	Time   string   `json:"time"`            // now, by RFC 3339: a module has no clock
 	Memory int64    `json:"memory"`          // bytes of memory that the module may use
