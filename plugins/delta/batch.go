@@ -81,9 +81,14 @@ func (t *table) find(txn *deltalog.Txn) (*deltalog.Commit, error) {
 	return nil, nil
 }
 
+// earlier is a mark of a txn whose commit is not looked for, or is not in the log any more.
+func (t *table) earlier(txn *deltalog.Txn) abi.Mark {
+	return abi.Mark{Epoch: txn.Version, Commit: versionText(t.Version) + " or before"}
+}
+
 // mark gives what people find a txn's commit by.
 func (t *table) mark(txn *deltalog.Txn) (abi.Mark, error) {
-	m := abi.Mark{Epoch: txn.Version}
+	m := t.earlier(txn)
 	c, err := t.find(txn)
 	if err != nil || c == nil {
 		return m, err

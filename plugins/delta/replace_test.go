@@ -303,7 +303,7 @@ func TestResolve(t *testing.T) {
 		named        string
 	}{
 		{"2026-01-02", 9, 0, abi.Mark{Epoch: 5, Run: "run-4", Commit: "version 3"}, ""},
-		{"2026-01-02", 5, 5, abi.Mark{Epoch: 5}, "day-2026-01-02 part-4.parquet"},
+		{"2026-01-02", 5, 5, abi.Mark{Epoch: 5, Commit: "version 3 or before"}, "day-2026-01-02 part-4.parquet"},
 		{"2026-01-02", 1, 0, abi.Mark{Epoch: 5, Run: "run-4", Commit: "version 3"}, "day-2026-01-02 part-4.parquet"}, // one is gone from the table, and was named
 		{"never", 1, 0, abi.Mark{}, ""},
 	} {

@@ -21,13 +21,17 @@ func (Writer) Resolve(h sdk.Host, req abi.ResolveRequest) (answer abi.ResolveAns
 		return answer, err
 	}
 	if txn != nil {
-		if answer.Mark = (abi.Mark{Epoch: txn.Version}); txn.Version > req.Batch.After {
+		if answer.Mark = t.earlier(txn); txn.Version > req.Batch.After {
 			if answer.Mark, err = t.mark(txn); err != nil {
 				return answer, err
 			}
 		}
 	}
-	if len(req.Files) > 0 && txn != nil && txn.Version >= req.Batch.Epoch {
+	switch {
+	case len(req.Files) == 0:
+	case req.Batch.Key == "":
+		err = errors.New("the dead run's commit carries no key, so that nobody can tell which files it named")
+	case txn != nil && txn.Version >= req.Batch.Epoch:
 		answer.Named, err = t.named(req.Batch, req.Files)
 	}
 	return answer, err
