@@ -148,6 +148,11 @@ func (r *run) finishCommitted(ctx context.Context) error {
 					ledgerBatchText(d.Batch), d.Batch.Task, k.Output, k.Run))
 			}
 		}
+		for _, p := range d.Pending {
+			if !r.ours(d.Batch) {
+				r.warn(fmt.Sprintf("batch %s of task %s: %s", ledgerBatchText(d.Batch), d.Batch.Task, r.pending(p)))
+			}
+		}
 		if d.Landed+d.Removed+d.Dropped > 0 {
 			r.emit(report.Event{Kind: report.WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Files: number(d.Landed)})
 		}

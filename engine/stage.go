@@ -54,7 +54,22 @@ func (b *batch) ask(ctx context.Context) error {
 	if len(problems) > 0 {
 		return problems
 	}
+	b.sayAddsAgain()
 	return nil
+}
+
+// sayAddsAgain says of a rerun what it will not replace.
+func (b *batch) sayAddsAgain() {
+	f := b.lease.Finished()
+	if f == nil || !b.lease.Reruns() {
+		return
+	}
+	for _, t := range b.targets {
+		if had := f.Outputs[t.Name]; t.Table && t.Class != string(ledger.Replaces) && had.Mark != nil {
+			b.warn(fmt.Sprintf("task %s, output %s: the table %s keeps what run %s added to it as %s, and this rerun adds the batch again: unless its rows were taken out, they will be there twice (with replace_where every run replaces its own)",
+				b.task.Name, t.Name, t.Written, had.Mark.Run, had.Mark.Commit))
+		}
+	}
 }
 
 // toCommit is what the writer of a table is going to commit; nil: the writer makes no commits.

@@ -63,10 +63,9 @@ func (t *table) Look(ctx context.Context, b ledger.TableBatch) (ledger.Mark, err
 	return markOf(answer.Mark), err
 }
 
-// Resolve upholds ledger.Table.
+// Resolve upholds ledger.Table. Only the dead run's own commit can have named its files, and that has its epoch.
 func (t *table) Resolve(ctx context.Context, b ledger.TableBatch, dead ledger.Pending) (named []string, err error) {
-	// What is looked for is the dead run's commit.
-	b.Key, b.Run, b.Epoch = dead.Output.Key, dead.Run, dead.Epoch
+	b.Run, b.Epoch = dead.Run, dead.Epoch
 	answer, err := t.resolve(ctx, b, dead.Output.Claims)
 	return answer.Named, err
 }
@@ -167,6 +166,6 @@ func (b *batch) found(name string) (ledger.TableOutcome, bool) {
 // tellFound says of what is not written whose commit holds it, and how to replace it all the same (R72).
 func (b *batch) tellFound(t plan.Target, o ledger.TableOutcome) {
 	b.emit(report.Event{Kind: report.OutputFound, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class, Commit: o.Mark.Commit, Message: fmt.Sprintf(
-		"the table holds the batch already: run %s had committed it as %s and ended before it could say so; nothing was written again; to have its rows replaced, take them out of the table and run %s",
+		"the table holds the batch already: run %s committed it as %s and ended before it could say so; to replace those rows, take them out of the table and run %s (replace_where would replace them each time)",
 		o.Mark.Run, o.Mark.Commit, b.command("--rerun"))})
 }

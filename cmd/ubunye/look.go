@@ -245,7 +245,7 @@ func (a *app) printBatch(b engine.BatchStatus, recovery string) {
 		line("last try failed: %s", b.Failed)
 	}
 	for _, d := range b.Doubtful {
-		line("%s", doubtText(d))
+		line("%s", d)
 	}
 }
 
