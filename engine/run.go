@@ -242,7 +242,7 @@ func (r *run) requests() (requests []ledger.Request) {
 func (r *run) request(t plan.Task) ledger.Request {
 	q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway, Incremental: t.Incremental(), Follows: r.follows(t)}
 	for _, o := range t.Targets {
-		q.Appends = q.Appends || o.Mode == modeAppend
+		q.Appends = q.Appends || o.Mode == modeAppend && o.ReplaceWhere == "" // a slice that is replaced is so by each run
 	}
 	q.Replaces = replacing(t)
 	return q
