@@ -39,6 +39,7 @@ type batch struct {
 	checked  []ledger.Check                   // how its checks went
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made
+	reads    map[string]int                   // how often a writer reads the rows of its output, if it has said so
 	progress progress
 	closing  chan struct{} // closed when what only staging needs is closed; nil: nobody closes it yet
 }

@@ -31,6 +31,7 @@ type PlanAnswer struct {
 	Exists   string    `json:"exists,omitempty"`   // of a writer that makes commits, for the modes error_if_exists and ignore: the data that is there already and is not this batch's, as "version 3"
 	Problems []Problem `json:"problems,omitempty"` // what is wrong with the output
 	Warnings []string  `json:"warnings,omitempty"` // what a person should know of the target, each on one line
+	Reads    int       `json:"reads,omitempty"`    // how often stage is going to read the rows; more than once: they are computed once and kept, so that each time they are the same. 0: once
 	Will     string    `json:"will"`               // one line: what the writer is going to do
 }
 

@@ -31,8 +31,24 @@ func (w Writer) Plan(h sdk.Host, req abi.PlanRequest) (abi.PlanAnswer, error) {
 	}
 	if err == nil && len(p.answer.Problems) == 0 {
 		p.answer.Will = p.will(t)
+		p.answer.Reads = p.reads(t)
 	}
 	return p.answer, err
+}
+
+// reads is how often the rows are read: what is compared with the table, or must meet a demand of it, is looked at before it is written.
+func (p *planning) reads(t *table) int {
+	compared := p.out.Mode == modeMerge || p.out.Mode == modePartitions || p.out.ReplaceWhere != ""
+	if t != nil {
+		compared = compared || len(t.duties.Conditions) > 0
+		for _, f := range t.duties.Schema.Fields {
+			compared = compared || !f.Nullable
+		}
+	}
+	if compared {
+		return 2
+	}
+	return 1
 }
 
 // class is what the writer promises for an output: of an append, what the batch can have.

@@ -309,6 +309,7 @@ func encodePlanAnswer(m abi.PlanAnswer) func(*jsontext.Encoder) {
 				})
 			}
 			e.TextsIf("warnings", m.Warnings)
+			e.NumberIf("reads", int64(m.Reads))
 			e.Field("will").Text(m.Will)
 		})
 	}
