@@ -78,8 +78,7 @@ def honest(name, rows, stats):
         for column, bound in stats.get(kind, {}).items():
             array = rows.column(column)
             if pa.types.is_timestamp(array.type) or pa.types.is_decimal(array.type) or pa.types.is_date(array.type):
-                bound = pa.array([str(bound)]).cast(pa.timestamp("us", "UTC") if pa.types.is_timestamp(array.type) else array.type)[0].as_py()
-                array = array.cast(pa.timestamp("us", "UTC")) if pa.types.is_timestamp(array.type) else array
+                bound = pa.array([str(bound)]).cast(array.type)[0].as_py()
             for value in array.to_pylist():
                 if value is not None and value == value and wrong(value, bound):
                     raise ValueError(f"{name}: {column} has {value!r}, outside of its {kind} {bound!r}")

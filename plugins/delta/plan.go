@@ -38,7 +38,7 @@ func (w Writer) Plan(h sdk.Host, req abi.PlanRequest) (abi.PlanAnswer, error) {
 
 // reads is how often the rows are read: what is compared with the table, or must meet a demand of it, is looked at before it is written.
 func (p *planning) reads(t *table) int {
-	compared := p.out.Mode == modeMerge || p.out.Mode == modePartitions || p.out.ReplaceWhere != ""
+	compared := p.out.Mode == modeMerge || p.out.ReplaceWhere != ""
 	if t != nil {
 		compared = compared || len(t.duties.Conditions) > 0
 		for _, f := range t.duties.Schema.Fields {

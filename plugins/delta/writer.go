@@ -98,9 +98,12 @@ func encoded(given map[string]string) map[string]string {
 	return all
 }
 
+// codeRows is the code of a failure that the rows or the table are the cause of.
+const codeRows = "rows"
+
 // failure is an error that a person is told with a hint.
 func failure(message, hint string) error {
-	return &abi.Failure{Code: abi.CodeInvalid, Message: message, Hint: hint}
+	return &abi.Failure{Code: codeRows, Message: message, Hint: hint}
 }
 
 // replaces tells whether the output's mode makes rows of the table go.
