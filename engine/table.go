@@ -28,7 +28,7 @@ func (b *batch) tableOf(t plan.Target) *table {
 		if b.tables == nil {
 			b.tables = map[string]*table{}
 		}
-		b.tables[t.Name] = &table{batch: b, target: t, files: &targetFiles{batch: b, target: t}, staged: map[string]abi.StagedFile{}}
+		b.tables[t.Name] = &table{batch: b, target: t, files: &targetFiles{batch: b, root: t.Path, staging: func() string { return b.lease.Staging(t.Name) }}, staged: map[string]abi.StagedFile{}}
 	}
 	return b.tables[t.Name]
 }
