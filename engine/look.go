@@ -153,7 +153,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 
 // foresee tells what a run would do to what is in an output's folder now.
 func (r *run) foresee(out *PlannedOutput, t plan.Target, b plan.Batch) error {
-	if t.Mode == modeAppend {
+	if t.Mode == modeAppend || t.Table {
 		return nil
 	}
 	slice := ""

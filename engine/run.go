@@ -242,11 +242,14 @@ func (r *run) requests() (requests []ledger.Request) {
 func (r *run) request(t plan.Task) ledger.Request {
 	q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway, Incremental: t.Incremental(), Follows: r.follows(t)}
 	for _, o := range t.Targets {
-		q.Appends = q.Appends || o.Mode == modeAppend && o.ReplaceWhere == "" // a slice that is replaced is so by each run
+		q.Appends = q.Appends || adds(o)
 	}
 	q.Replaces = replacing(t)
 	return q
 }
+
+// adds tells whether running an output's batch again would add its rows a second time. An append with a condition replaces them (R73).
+func adds(o plan.Target) bool { return o.Mode == modeAppend && o.Class != string(ledger.Replaces) }
 
 // follows tells whether a task reads what an incremental one writes in the same run, itself or by way of others.
 func (r *run) follows(t plan.Task) bool {
