@@ -56,8 +56,9 @@ bin/ubunye-fault: plugins .build/hostile .FORCE
 	$(PROGRAM) -tags fault -o $@ ./cmd/ubunye
 
 # Modules that do whatever a module can do to the engine.
-.build/hostile: $(wildcard plugins/hostile/*.go) $(wildcard plugins/hostile/dump/*.go)
+.build/hostile: $(wildcard plugins/hostile/*.go) $(wildcard plugins/hostile/dump/*.go) $(wildcard plugins/hostile/numbered/*.go) $(wildcard plugins/sdk/*.go) $(wildcard engine/abi/*.go)
 	CGO_ENABLED=0 $(GO) run ./plugins/hostile/dump $@
+	$(MODULE_BUILD) -o $@/numbered.wasm ./plugins/hostile/numbered
 	@touch $@
 
 venv: .venv/made ## install the foreign readers that tests check with

@@ -38,11 +38,7 @@ func (r *run) plugin(name string) *config.Plugin {
 // grants are the capabilities of an output's writer. Relations are always among them.
 func (b *batch) grants(t plan.Target) writer.Grants {
 	g := writer.Grants{Relation: &relations{batch: b, target: t}}
-	g.Log = func(plugin string, level abi.Level, text string) {
-		e := pluginEvent(plugin, level, text)
-		e.Task, e.Batch, e.Output = b.task.Name, batchText(b.task.Batch), t.Name
-		b.emit(e)
-	}
+	g.Log = b.pluginLog(t)
 	if t.Plugin == nil || t.Plugin.Files {
 		g.Files = &files{batch: b, target: t}
 	}
@@ -50,6 +46,15 @@ func (b *batch) grants(t plan.Target) writer.Grants {
 		g.Table = b.tableOf(t).files
 	}
 	return g
+}
+
+// pluginLog tells what the writer of an output says.
+func (b *batch) pluginLog(t plan.Target) func(plugin string, level abi.Level, text string) {
+	return func(plugin string, level abi.Level, text string) {
+		e := pluginEvent(plugin, level, text)
+		e.Task, e.Batch, e.Output = b.task.Name, batchText(b.task.Batch), t.Name
+		b.emit(e)
+	}
 }
 
 // deliver tells plan how an output is delivered, from its writer's description. Of a plugin the

@@ -114,6 +114,9 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 		if o.Will != "" {
 			a.line("    %s", o.Will)
 		}
+		for _, text := range o.Warnings {
+			a.line("    %s", text)
+		}
 	}
 }
 

@@ -91,9 +91,9 @@ func (o Output) keyed() bool { return o.Class != Claims && o.Marker == "" }
 // exchanged tells whether folders of the output are replaced.
 func (o Output) exchanged() bool { return o.Class == Replaces && o.Key == "" }
 
-// tableKey is what a table's commits of a batch carry. The output's name is in it: a task may write two outputs to
+// TableKey is what a table's commits of a batch carry. The output's name is in it: a task may write two outputs to
 // one table.
-func tableKey(b Batch, output string) string {
+func TableKey(b Batch, output string) string {
 	return path.Join("ubunye", b.Pipeline, b.Task, output, b.Key)
 }
 
@@ -148,7 +148,7 @@ func (s *Lease) TableBatch(output string, class Class) TableBatch {
 	if _, prepared := s.prepared[output]; prepared {
 		return s.batchOf(output)
 	}
-	b := TableBatch{Key: tableKey(s.request.Batch, output), Run: s.run.ID, Epoch: s.epoch, Class: class}
+	b := TableBatch{Key: TableKey(s.request.Batch, output), Run: s.run.ID, Epoch: s.epoch, Class: class}
 	if s.doc.Finished != nil {
 		b.After = s.doc.Finished.Epoch
 	}

@@ -109,6 +109,11 @@ func Make(p *config.Pipeline, tasks []string, deliver Deliver) (*Plan, error) {
 	}
 	for _, t := range plan.Tasks {
 		plan.Warnings = append(plan.Warnings, ownFolders(t)...)
+		for _, o := range t.Targets {
+			if o.Note != "" {
+				plan.Warnings = append(plan.Warnings, &problem.Problem{Code: problem.ConfigInvalid, Pos: o.FormatPos, Task: t.Name, Output: o.Name, Message: o.Note})
+			}
+		}
 	}
 	plan.Width = width(plan.Tasks)
 	return plan, nil

@@ -128,8 +128,8 @@ func TestCommitsThatFail(t *testing.T) {
 		kind writer.Kind
 		text string
 	}{
-		{"die-before", nil, abi.OutcomeNotDone, writer.Trap, "it trapped: unreachable (it wrote: panic: before the commit)"},
-		{"die-after", nil, abi.OutcomeUnknown, writer.Trap, "it trapped: unreachable (it wrote: panic: after the commit)"},
+		{"die-before", nil, abi.OutcomeNotDone, writer.Trap, "it ended itself with exit code 3"},
+		{"die-after", nil, abi.OutcomeUnknown, writer.Trap, "it ended itself with exit code 3"},
 		{"lie", nil, abi.OutcomeNotDone, writer.Output, `its answer makes no sense: the outcome "done" with the commit "version 1" of epoch 3 by run "a" cannot be, for a batch of class once with epoch 3 after 0`},
 		{"", func(string) (abi.PutOutcome, error) { return "", refused }, abi.OutcomeNotDone, writer.Reported, "the disk is full"},
 		{"", func(string) (abi.PutOutcome, error) { return "", context.DeadlineExceeded }, abi.OutcomeUnknown, writer.HostFailed, "context deadline exceeded"},

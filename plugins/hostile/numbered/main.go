@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
@@ -143,7 +144,7 @@ func (n numbered) Commit(h sdk.Host, req abi.CommitRequest) (abi.CommitAnswer, e
 		case "lie":
 			return abi.CommitAnswer{Outcome: abi.OutcomeDone, Mark: abi.Mark{Epoch: b.Epoch, Run: b.Run, Commit: "version 1"}}, nil
 		case "die-before":
-			panic("before the commit")
+			os.Exit(3)
 		}
 		version := len(all) + 1
 		outcome, err := h.PutNew(nameOf(version), data)
@@ -152,7 +153,7 @@ func (n numbered) Commit(h sdk.Host, req abi.CommitRequest) (abi.CommitAnswer, e
 		}
 		switch req.Output.Options["do"] {
 		case "die-after":
-			panic("after the commit")
+			os.Exit(3)
 		case "doubt":
 			return abi.CommitAnswer{Outcome: abi.OutcomeUnknown, Message: "it is in doubt"}, nil
 		}
