@@ -9,17 +9,11 @@ import deltalake
 import duckdb
 import pyarrow as pa
 
-
-def text(value):
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, (list, dict, tuple)):
-        return json.loads(json.dumps(value, default=text, ensure_ascii=False))
-    return json.dumps(value) if isinstance(value, bool) else str(value)
+import deltatext
 
 
 def lines(table):
-    return sorted(json.dumps({k: text(v) for k, v in row.items()}, sort_keys=True, ensure_ascii=False) for row in table.to_pylist())
+    return deltatext.lines(table.to_pylist())
 
 
 def by_delta_rs(table):
