@@ -100,7 +100,7 @@ func TestDeltaAndSpark(t *testing.T) {
 			"  (1, -1.50::DECIMAL(20,2), -0.01::DECIMAL(4,2), DATE '2026-01-01', TIMESTAMP '2026-01-01 01:02:03.456789', 'a/b=c:%20 d', [1, NULL], true, '🙂', 1::TINYINT, NULL::DOUBLE),\n"+
 			"  (2, NULL, 0.00, NULL, NULL, NULL, NULL, NULL, '', NULL, 0.5),\n"+
 			"  (3, 99999999999999999.99, 1.00, DATE '9999-12-31', TIMESTAMP '1969-12-31 23:59:59.999999', 'é日本''\"', [], false, repeat('😀', 40), -128, -1.5)\n"+
-			") AS t(id, d, small, day, at, p, l, ok, s, b, x)", "partition_by: [p], options: {compression: zstd}")
+			") AS t(id, d, small, day, moment, p, l, ok, s, b, x)", "partition_by: [p], options: {compression: zstd}")
 		p.values().must(t, 0)
 		same(t, "rows", s.rows(p), zoneless(p.rows("lake/t")))
 	})
