@@ -191,7 +191,6 @@ func (s *staging) write(relation string) (abi.StageAnswer, error) {
 		answer.Rows += f.Rows
 		answer.Files[i].Columns = nil // the engine keeps them for the commit, and need not be told its own numbers
 	}
-	s.state.rows = answer.Rows
 	answer.State = s.state.encode()
 	return answer, nil
 }
