@@ -63,6 +63,22 @@ func TestR40ASecondRunIsRefused(t *testing.T) {
 	same(t, "files after a refusal", p.files("."), before)
 }
 
+// What the ledger refuses is refused whatever became of the run state of finished runs.
+func TestR40ASecondRunIsRefusedWithoutTheRunState(t *testing.T) {
+	p := newSales(t)
+	p.runDay("2026-01-01").must(t, 0)
+	said := p.runDay("2026-01-01").must(t, 1).stderr
+	for _, name := range p.files(".") {
+		if strings.Contains(name, "/succeeded/") && strings.HasSuffix(name, ".json") {
+			p.write(name, "{")
+		}
+	}
+	if again := p.runDay("2026-01-01").must(t, 1).stderr; again != said {
+		t.Fatalf("refused with %s, and before with %s", again, said)
+	}
+	p.runDay("2026-01-02").must(t, 1).oneLine(t).says(t, "succeeded", "cut off")
+}
+
 func TestR41RerunReplaces(t *testing.T) {
 	p := newSales(t)
 	p.runDay("2026-01-01").must(t, 0)
