@@ -13,12 +13,11 @@ variables: {dt: {type: date, required: true}}
 tasks:
   load:
     inputs: {raw: {format: csv, path: "{{ dt }}.csv", columns: {id: bigint, dt: date, v: text}}}
-    outputs: {raw: {format: delta, path: lake/t, mode: MODE, partition_by: [dt], options: {max_row_group: 10}}}
+    outputs: {raw: {format: delta, path: lake/t, mode: MODE, partition_by: [dt]}}
   copy:
     inputs: {new: {from: load.raw}}
     outputs: {new: {format: parquet, path: lake/copy, mode: overwrite}}
 `
-	pipeline = strings.Replace(pipeline, ", options: {max_row_group: 10}", "", 1)
 	p := newProject(t, strings.Replace(pipeline, "MODE", "append", 1))
 	p.write("2026-01-01.csv", otherDay)
 	p.write("2026-01-02.csv", ownDay)
