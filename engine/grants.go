@@ -210,25 +210,36 @@ func inSlice(slice, part string) bool {
 	return true
 }
 
+// fixed are the partition_by columns that have the name of a variable of the batch, with its value.
+func fixed(t plan.Target, b plan.Batch) map[string]string {
+	values := map[string]string{}
+	for _, by := range t.PartitionBy {
+		for variable, value := range b.Variables {
+			if strings.EqualFold(variable, by) && value != "" {
+				values[by] = value
+			}
+		}
+	}
+	return values
+}
+
 // sliceOf is the part of an output that the batch declares: the partition_by columns that have the name of
 // a variable of the batch hold that variable's value. It gives the names of folders below each other, "*"
 // for a column that is not fixed, down to the last one that is; "" if none is.
 func sliceOf(t plan.Target, b plan.Batch, columns []abi.Column) string {
 	var elements []string
-	fixed := 0
+	last, values := 0, fixed(t, b)
 	for _, by := range t.PartitionBy {
 		name, element := by, "*"
 		if i := slices.IndexFunc(columns, func(c abi.Column) bool { return strings.EqualFold(c.Name, by) }); i >= 0 {
 			name = columns[i].Name // folders have the relation's spelling
 		}
-		for variable, value := range b.Variables {
-			if strings.EqualFold(variable, by) && value != "" {
-				element = hiveEscape(name) + "=" + hiveEscape(value)
-			}
+		if value, ok := values[by]; ok {
+			element = hiveEscape(name) + "=" + hiveEscape(value)
 		}
 		if elements = append(elements, element); element != "*" {
-			fixed = len(elements)
+			last = len(elements)
 		}
 	}
-	return path.Join(elements[:fixed]...)
+	return path.Join(elements[:last]...)
 }

@@ -378,3 +378,14 @@ func TestStateThatCannotBeRead(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A table whose commits hold their time gets one that is later than the last.
+func TestCommitsThatHoldTheirTime(t *testing.T) {
+	l := logged(t, `{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["inCommitTimestamp"]}`, `"delta.enableInCommitTimestamps":"true"`, twoFields, "")
+	l.foreign(`{"commitInfo":{"inCommitTimestamp":1900000000000}}`)
+	l.append("a")
+	first := strings.SplitN(l.Target.Read(deltalog.CommitPath(2)), "\n", 2)[0]
+	if !strings.HasPrefix(first, `{"commitInfo":{"inCommitTimestamp":1900000000001,`) {
+		t.Error(first)
+	}
+}
