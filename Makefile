@@ -79,6 +79,7 @@ model: ## check the models of the ledger, and that each of their faults is found
 
 test: plugins bin/ubunye-fault venv model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -count=1 -timeout=20m ./...
+	$(GO) test -shuffle=on -count=1 -run StoppedAtEveryOperation ./engine/ledger
 
 sim: ## play ten thousand seeds of the deterministic simulation of the ledger
 	$(GO) test -count=1 -timeout=20m ./engine/ledger/sim -run '^TestSim$$' -seeds=10000 -v
