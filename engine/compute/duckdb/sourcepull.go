@@ -269,5 +269,3 @@ func elementText(values arrow.Array, i int) any {
 	}
 	return values.ValueStr(i)
 }
-
-
