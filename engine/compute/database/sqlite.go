@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"modernc.org/sqlite"
@@ -46,7 +47,12 @@ func (sqliteDialect) connect(_ context.Context, d *Database, _ Host) (session, e
 	if wait <= 0 {
 		wait = usualWait
 	}
-	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String() + "?mode=ro&_pragma=busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")"
+	return openSQLite(path, "ro", wait)
+}
+
+// openSQLite opens a file for reading (ro) or writing too (rw), and waits so long for others that write.
+func openSQLite(path, mode string, wait time.Duration) (*sqliteSession, error) {
+	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String() + "?mode=" + mode + "&_pragma=busy_timeout(" + strconv.FormatInt(wait.Milliseconds(), 10) + ")"
 	conn, err := (&sqlite.Driver{}).Open(name)
 	if err != nil {
 		return nil, err

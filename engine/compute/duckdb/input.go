@@ -24,7 +24,7 @@ type input struct {
 
 // Files lists the files of an input.
 func (Engine) Files(ctx context.Context, in compute.Input) ([]compute.File, error) {
-	if in.Source != nil {
+	if in.Format == rowsFormat {
 		return nil, nil
 	}
 	if in.Format == "delta" {
