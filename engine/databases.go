@@ -51,7 +51,7 @@ func (r *run) database(ctx context.Context, name string) (*database.Database, er
 	if r.record != nil {
 		application += " " + r.record.ID
 	}
-	db, err := database.New(database.Connection{Name: name, Address: address, User: secrets["user"].Reveal(), Password: database.Secret(secrets["password"].Reveal()), Application: application, Dir: r.config.Dir})
+	db, err := database.New(database.Connection{Name: name, Address: address, User: secrets["user"].Reveal(), Password: database.NewSecret(secrets["password"].Reveal()), Application: application, Dir: r.config.Dir})
 	if err != nil {
 		return nil, urlProblem(c, err)
 	}

@@ -10,13 +10,18 @@ import (
 )
 
 // Secret is a text that shows itself nowhere: printed, formatted or encoded it is an ellipsis.
-type Secret struct{ text string }
+type Secret struct{ text *string } // printing what holds one, by fields that are not exported, shows an address
 
 // hidden stands for a secret.
 const hidden = "…"
 
 // Reveal gives the text, for the one who needs it.
-func (s Secret) Reveal() string { return s.text }
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
 
 // Format hides it, whatever the verb.
 func (Secret) Format(to fmt.State, _ rune) { _, _ = to.Write([]byte(hidden)) }
@@ -53,17 +58,18 @@ func (c Credential) LookUp(env func(string) (string, bool), run func(command []s
 		if !ok {
 			return Secret{}, fmt.Errorf("the environment variable %s is not set", c.Env)
 		}
-		return Secret{text}, nil
+		return Secret{&text}, nil
 	case c.File != "":
 		text, err := secretFile(c.File)
-		return Secret{text}, err
+		return Secret{&text}, err
 	case len(c.Command) > 0:
 		text, err := run(c.Command)
 		if err != nil {
 			return Secret{}, err
 		}
 		first, _, _ := strings.Cut(text, "\n")
-		return Secret{strings.TrimSuffix(first, "\r")}, nil
+		first = strings.TrimSuffix(first, "\r")
+		return Secret{&first}, nil
 	}
 	return c.Value, nil
 }
@@ -99,11 +105,17 @@ func credentialField(name, doc string) *Field {
 
 // connection reads one connection.
 func (l *loader) connection(name string, s section) Connection {
-	return Connection{Name: name, URL: Secret{s.text("url")}, User: l.credential(s.sub("user")), Password: l.credential(s.sub("password")), Pos: s.pos, URLPos: s.where("url")}
+	return Connection{Name: name, URL: s.secret("url"), User: l.credential(s.sub("user")), Password: l.credential(s.sub("password")), Pos: s.pos, URLPos: s.where("url")}
+}
+
+// secret reads a scalar that is one.
+func (s section) secret(key string) Secret {
+	text := s.text(key)
+	return Secret{&text}
 }
 
 func (l *loader) credential(s section) Credential {
-	c := Credential{Value: Secret{s.text("value")}, Env: s.text("env"), File: s.path("file"), Command: s.texts("command"), Pos: s.pos}
+	c := Credential{Value: s.secret("value"), Env: s.text("env"), File: s.path("file"), Command: s.texts("command"), Pos: s.pos}
 	var given []string
 	for _, key := range []string{"value", "env", "file", "command"} {
 		if s.n.get(key) != nil {

@@ -58,7 +58,7 @@ func New(c Connection) (*Database, error) {
 	if c.User == "" {
 		c.User = c.Address.User
 	}
-	if c.Password == "" {
+	if c.Password.empty() {
 		c.Password = c.Address.password
 	}
 	d := &Database{Connection: c}

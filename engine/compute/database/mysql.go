@@ -40,7 +40,7 @@ func (m mysqlDialect) connect(ctx context.Context, d *Database, h Host) (session
 		return nil, err
 	}
 	config := mysql.NewConfig()
-	config.User, config.Passwd, config.Net, config.Addr, config.DBName = d.User, string(d.Password), "tcp", h.String(), d.Address.Database
+	config.User, config.Passwd, config.Net, config.Addr, config.DBName = d.User, d.Password.reveal(), "tcp", h.String(), d.Address.Database
 	config.TLS, config.AllowFallbackToPlaintext = secure, d.Address.TLS.Mode == TLSPreferred
 	config.Logger = quiet{}
 	config.Params = map[string]string{"time_zone": quoteText(mysqlZone(d.zone()))}

@@ -40,8 +40,8 @@ func (p postgres) connect(ctx context.Context, d *Database, h Host) (session, er
 	if d.User != "" {
 		config.User = d.User
 	}
-	if d.Password != "" {
-		config.Password = string(d.Password)
+	if !d.Password.empty() {
+		config.Password = d.Password.reveal()
 	}
 	if config.Database == "" {
 		config.Database = config.User
@@ -200,6 +200,9 @@ func (s *pgSession) values(ctx context.Context, query string) ([]*string, error)
 func (s *pgSession) describe(ctx context.Context, query string) ([]column, error) {
 	bound, err := s.conn.Prepare(ctx, "", query, nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.exec(ctx, query); err != nil { // only then the server looks at rights
 		return nil, err
 	}
 	columns := make([]column, len(bound.Fields))

@@ -210,7 +210,7 @@ func (a *Address) userinfo(text string) error {
 
 func (a *Address) unescape(password string) error {
 	text, err := url.PathUnescape(password)
-	a.password = Secret(text)
+	a.password = NewSecret(text)
 	return err
 }
 
@@ -232,7 +232,7 @@ func (a *Address) hosts(text string) error {
 		if port != "" {
 			n, err := strconv.Atoi(port)
 			if err != nil || n < 1 || n > 65535 {
-				return &URLError{Message: fmt.Sprintf("%q is no port", port), Hint: "write it as host:port"}
+				return &URLError{Message: "what stands behind the colon of a host is no port", Hint: "write it as host:port; an @ or / in a password is written as %40 or %2F"}
 			}
 			h.Port = n
 		}
@@ -254,7 +254,7 @@ func (a *Address) parameter(name, value string) (known bool, err error) {
 		a.User = value
 		return true, nil
 	case "password":
-		a.password = Secret(value)
+		a.password = NewSecret(value)
 		return true, nil
 	}
 	if a.Dialect == PostgreSQL {

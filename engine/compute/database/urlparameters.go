@@ -236,7 +236,7 @@ func (a *Address) serverProperty(name, value string) (known bool, err error) {
 	case "user", "username":
 		a.User = value
 	case "password":
-		a.password = Secret(value)
+		a.password = NewSecret(value)
 	case "portnumber", "port":
 		server := a.Hosts[0]
 		a.Hosts = nil
