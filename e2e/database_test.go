@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -128,4 +130,146 @@ INSERT INTO t VALUES (9223372036854775807, 12.34, 0.1, '2026-01-01', '2026-01-01
 	p.wantValues("ts", `"2026-01-01 10:00:00.000001"`, "null")
 	p.wantValues("b", `"true"`, "null")
 	p.wantValues("s", `"ü"`, "null")
+}
+
+// What is new of a table is asked of the database; each slice lands once, and a run that died is followed by one that reads the same.
+func TestIncrementalTable(t *testing.T) {
+	t.Parallel()
+	s := serverstest.PostgreSQL(t)
+	name := s.Database(t)
+	s.Exec(t, name, "CREATE TABLE t (id int, at timestamptz); INSERT INTO t VALUES (1, '2026-01-01 00:00:00.000001+00'), (2, '2026-01-01 00:00:00.000002+00')")
+	p := newReader(t, fmt.Sprintf("jdbc:postgresql://%s:%d/%s", s.Host, s.Port, name), "table: t, incremental: {column: at}")
+	p.run(readingArgs...).must(t, 0)
+	p.wantValues("id", `"1"`, `"2"`)
+	p.run(readingArgs...).must(t, 0).says(t, "skipped: nothing new")
+	s.Exec(t, name, "INSERT INTO t VALUES (3, '2026-01-01 00:00:00.000003+00'), (4, '2026-01-01 00:00:00.000001+00')")
+	p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 0).tells(t, "at > 2026-01-01 00:00:00.000002+00 and <= 2026-01-01 00:00:00.000003+00")
+	p.wantValues("id", `"1"`, `"2"`)
+	p.run(readingArgs...).must(t, 0)
+	p.wantValues("id", `"1"`, `"2"`, `"3"`)
+	for k, killed := 1, true; killed; k += 7 {
+		s.Exec(t, name, fmt.Sprintf("INSERT INTO t VALUES (%d, (SELECT max(at) FROM t) + interval '1 microsecond')", 100+k))
+		r := p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", k)}, readingArgs...)
+		if killed = r.exit == 137; !killed {
+			r.must(t, 0)
+		}
+		if k == 1 && !killed {
+			t.Fatal("nothing was killed: the test shows little")
+		}
+		p.run(readingArgs...).must(t, 0)
+		if got, want := len(p.rows("lake/raw")), 3+(k+6)/7; got != want {
+			t.Fatalf("kill at %d: %d rows, want %d", k, got, want)
+		}
+	}
+	s.Exec(t, name, "INSERT INTO t VALUES (5, NULL)")
+	p.run(readingArgs...).must(t, 4).says(t, "1 row is without a value of at: no run would ever read them")
+}
+
+// C102: a password with every sign that somebody could expand or escape, from each place that it can come from; it is nowhere afterwards.
+func TestC102_PasswordsAreTakenAsTheyAreAndShownNowhere(t *testing.T) {
+	t.Parallel()
+	url := postgresURL(t, "CREATE TABLE t (id int); INSERT INTO t VALUES (1)")
+	for name, password := range map[string]string{
+		"env":      `{env: DB_PASSWORD}`,
+		"template": `"{{ env.DB_PASSWORD }}"`,
+		"file":     `{file: secret.txt}`,
+		"command":  `{command: [cat, secret.txt]}`,
+		"text":     fmt.Sprintf("%q", serverstest.Password),
+	} {
+		p := newReader(t, url, "table: t")
+		p.write("pipeline.yaml", strings.Replace(fmt.Sprintf(reading, url, "table: t"), `"{{ secret('env/DB_PASSWORD') }}"`, password, 1))
+		p.write("secret.txt", serverstest.Password+"\n")
+		p.run("validate", "-c", "pipeline.yaml").must(t, 0)
+		p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01", "--json").must(t, 0)
+		r := p.run(append(readingArgs, "--json")...).must(t, 0)
+		p.wantValues("id", `"1"`)
+		if strings.Contains(r.stdout+r.stderr, serverstest.Password) {
+			t.Errorf("%s: the password is printed", name)
+		}
+		p.wantNowhere(serverstest.Password, "secret.txt", "pipeline.yaml")
+	}
+}
+
+// wantNowhere asserts that a text is in no file of the project but these.
+func (p *project) wantNowhere(text string, but ...string) {
+	p.t.Helper()
+	err := filepath.WalkDir(p.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || slices.Contains(but, filepath.Base(path)) {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), text) {
+			p.t.Errorf("%s holds it", path)
+		}
+		return err
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// What fails of a connection is told with its place in the pipeline, by plan already, and nothing of it shows the password.
+func TestConnectionsThatFail(t *testing.T) {
+	t.Parallel()
+	url := postgresURL(t, "CREATE TABLE t (id int, n numeric)")
+	for _, c := range []struct{ name, url, input, want string }{
+		{"host", "jdbc:postgresql://no-such-host.invalid/x", "table: t", "pipeline.yaml:5:10: task load: input raw: connection warehouse: there is no host no-such-host.invalid"},
+		{"port", "jdbc:postgresql://127.0.0.1:1/x", "table: t", "pipeline.yaml:5:10: task load: input raw: connection warehouse: nobody listens at 127.0.0.1:1"},
+		{"tls", url + "&sslmode=verify-full", "table: t", "pipeline.yaml:5:10: task load: input raw: connection warehouse: 127.0.0.1:"},
+		{"database", strings.Replace(url, "/t", "/nowhere", 1), "table: t", "connection warehouse: the database says: database \"nowhere"},
+		{"table", url, "table: T", "pipeline.yaml:11:57: task load: input raw: connection warehouse: the database says: relation \"T\" does not exist"},
+		{"query", url, "query: SELECT nope FROM t", "the database says: column \"nope\" does not exist"},
+		{"type", url, "table: t", "input raw: column n: it is numeric without a width in the database, which may have any number of digits"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newReader(t, c.url, c.input)
+			p.run("plan", "-c", "pipeline.yaml", "--dt", "2026-01-01").must(t, 0).tells(t, "would refuse", strings.Replace(c.want, "task load: ", "", 1))
+			r := p.run(readingArgs...)
+			if r.exit != 4 {
+				t.Errorf("exit %d, want 4: %s", r.exit, r.stderr)
+			}
+			r.says(t, c.want, "nothing became visible")
+			if strings.Contains(r.stderr+r.stdout, serverstest.Password) {
+				t.Error("the password is printed")
+			}
+		})
+	}
+	p := newReader(t, url, "table: t, options: {as_text: n}")
+	p.env = []string{"DB_USER=ubunye", "DB_PASSWORD=wr0ng"}
+	r := p.run(readingArgs...).must(t, 4).says(t, "connection warehouse: the database says: password authentication failed")
+	if strings.Contains(r.stderr, "wr0ng") {
+		t.Error("the password is printed")
+	}
+	p.env = nil
+	p.run("status", "-c", "pipeline.yaml").must(t, 2).says(t, "the environment variable DB_PASSWORD is not set")
+}
+
+// C097: columns that come, go or change from day to day are told by name, and nothing lands.
+func TestC097_TablesThatChangeTheirColumns(t *testing.T) {
+	t.Parallel()
+	s := serverstest.MariaDB(t)
+	name := s.Database(t)
+	s.Exec(t, name, "CREATE TABLE t (id int, v int); INSERT INTO t VALUES (1, 2)")
+	p := newReader(t, fmt.Sprintf("jdbc:mariadb://%s:%d/%s", s.Host, s.Port, name), "table: t")
+	day := func(n int) result { return p.run("run", "-c", "pipeline.yaml", "--dt", fmt.Sprintf("2026-01-%02d", n)) }
+	day(1).must(t, 0)
+	s.Exec(t, name, "ALTER TABLE t ADD COLUMN new int FIRST")
+	day(2).must(t, 3).says(t, "the column new (INTEGER) is new", "nothing became visible")
+	s.Exec(t, name, "ALTER TABLE t DROP COLUMN new, MODIFY v varchar(9)")
+	day(3).must(t, 3).says(t, "the column v is VARCHAR, and was INTEGER")
+	s.Exec(t, name, "ALTER TABLE t DROP COLUMN v")
+	day(4).must(t, 3).says(t, "the column v is gone")
+	s.Exec(t, name, "ALTER TABLE t ADD COLUMN v int FIRST")
+	day(5).must(t, 0)
+	p.wantValues("id", `"1"`, `"1"`)
+}
+
+// tells asserts that stdout has texts.
+func (r result) tells(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(r.stdout, text) {
+			t.Errorf("stdout does not say %q:\n%s", text, r.stdout)
+		}
+	}
 }

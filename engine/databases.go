@@ -206,7 +206,7 @@ func (r *run) newInDatabase(ctx context.Context, session compute.Session, task s
 // foreseeDatabase tells of an input of a database what a run would find: it connects, and reads no rows. What fails of the
 // connection would end a run, so it is told as that.
 func (r *run) foreseeDatabase(ctx context.Context, session compute.Session, f *foresight, in config.Input, had *shapes) (*PlannedInput, drift, error) {
-	planned := &PlannedInput{Input: in.Name, Format: in.Format, Path: in.Written}
+	planned := &PlannedInput{Input: in.Name, Format: in.Format, Path: in.Written, Connection: in.Connection}
 	fails := func(err error) (*PlannedInput, drift, error) {
 		var p *problem.Problem
 		if ctx.Err() != nil {
@@ -215,7 +215,9 @@ func (r *run) foreseeDatabase(ctx context.Context, session compute.Session, f *f
 		if !errors.As(err, &p) {
 			p = r.explain(err, f.task.Name)[0]
 		}
-		planned.Unread = p.Message
+		if hasShape(in) {
+			planned.Unread = "nothing could be asked"
+		}
 		return planned, drift{}, f.refuse(p)
 	}
 	src, err := r.source(ctx, in, nil)

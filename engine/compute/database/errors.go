@@ -77,7 +77,7 @@ func (d *Database) connectError(err error, h Host) error {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &dns):
-		return d.failed(StageHost, "there is no host "+h.Name+": "+dns.Err, "look at the name in its url, and at the name server of this machine")
+		return d.failed(StageHost, "there is no host "+h.Name, "look at the name in its url, and at the name server of this machine")
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return d.failed(StagePort, "nobody listens at "+h.String(), "start the server, or give its port in the url")
 	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(x509.UnknownAuthorityError)), errors.As(err, new(x509.HostnameError)), errors.As(err, new(tls.RecordHeaderError)), errors.As(err, new(tls.AlertError)):
@@ -115,7 +115,22 @@ func (d *Database) failed(stage Stage, message, hint string) *Error {
 	return &Error{Connection: d.Name, Stage: stage, Message: d.Password.scrub(message), Hint: hint}
 }
 
-// line is an error of others as one line without secrets.
+// line is what is at the bottom of an error of others, as one line without secrets.
 func (d *Database) line(err error) string {
+	for {
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			if inner := e.Unwrap(); inner != nil {
+				err = inner
+				continue
+			}
+		case interface{ Unwrap() []error }:
+			if all := e.Unwrap(); len(all) > 0 {
+				err = all[len(all)-1]
+				continue
+			}
+		}
+		break
+	}
 	return d.Password.scrub(strings.Join(strings.Fields(err.Error()), " "))
 }
