@@ -57,10 +57,26 @@ func TestR40ASecondRunIsRefused(t *testing.T) {
 	before := p.files(".")
 	r := p.runDay("2026-01-01").must(t, 1).oneLine(t)
 	r.says(t, "would add the batch twice", "--rerun", "clean_orders", "dt=2026-01-01", "variable")
-	if r.stdout != "" {
-		t.Fatalf("a refused run printed a result: %s", r.stdout)
+	if r.stdout != "" || strings.Contains(r.stderr, "--resume") {
+		t.Fatalf("a refused run of which nothing is left says %s%s", r.stdout, r.stderr)
 	}
 	same(t, "files after a refusal", p.files("."), before)
+}
+
+// What the ledger refuses is refused whatever became of the run state of finished runs.
+func TestR40ASecondRunIsRefusedWithoutTheRunState(t *testing.T) {
+	p := newSales(t)
+	p.runDay("2026-01-01").must(t, 0)
+	said := p.runDay("2026-01-01").must(t, 1).stderr
+	for _, name := range p.files(".") {
+		if strings.Contains(name, "/succeeded/") && strings.HasSuffix(name, ".json") {
+			p.write(name, "{")
+		}
+	}
+	if again := p.runDay("2026-01-01").must(t, 1).stderr; again != said {
+		t.Fatalf("refused with %s, and before with %s", again, said)
+	}
+	p.runDay("2026-01-02").must(t, 1).oneLine(t).says(t, "succeeded", "cut off")
 }
 
 func TestR41RerunReplaces(t *testing.T) {

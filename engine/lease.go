@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/runstate"
@@ -22,9 +23,12 @@ func (r *run) lease(ctx context.Context) error {
 	if problems := r.complete(ctx, true); problems != nil {
 		return problems
 	}
+	r.standing = nil
 	refusals, problems := r.refusals(ctx)
+	if problems == nil && r.nothingToGoOnWith() {
+		problems = r.refused(ctx, refusals)
+	}
 	if problems == nil {
-		r.standing = nil
 		problems = r.decide(ctx)
 	}
 	if problems != nil {
@@ -34,6 +38,9 @@ func (r *run) lease(ctx context.Context) error {
 		return nil
 	}
 	if problems := r.refused(ctx, refusals); problems != nil {
+		return problems
+	}
+	if problems := r.targetsRefused(ctx); problems != nil {
 		return problems
 	}
 	info := r.info()
@@ -85,13 +92,29 @@ func (r *run) refusals(ctx context.Context) (map[string]error, problem.List) {
 	return refusals, nil
 }
 
-// refused tells why the tasks that are to run cannot.
+// nothingToGoOnWith tells whether no run is unfinished, so that what the ledger refuses is refused whatever the run state
+// has: most refusals are of finished batches, and need not read it.
+func (r *run) nothingToGoOnWith() bool {
+	if r.options.LeaseOff || r.options.Resume || r.options.NewRun {
+		return false
+	}
+	idle, err := r.stateFolder().Idle(r.config.Name)
+	return err == nil && idle
+}
+
+// refused tells why the batches of the tasks that are to run cannot be had.
 func (r *run) refused(ctx context.Context, refusals map[string]error) problem.List {
+	r.left = slices.ContainsFunc(r.plan.Tasks, func(t plan.Task) bool { return refusals[t.Name] == nil && !r.done(t.Name) })
 	for _, t := range r.plan.Tasks {
 		if err := refusals[t.Name]; err != nil && !r.done(t.Name) {
 			return r.explain(told(ctx, err), t.Name)
 		}
 	}
+	return nil
+}
+
+// targetsRefused tells why the targets of all tasks cannot be had.
+func (r *run) targetsRefused(ctx context.Context) problem.List {
 	for _, t := range r.plan.Tasks {
 		for _, o := range t.Targets {
 			if err := r.ledger.CheckTarget(o.Name, o.Path); err != nil {

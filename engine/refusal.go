@@ -141,7 +141,7 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 
 // keepAndRunTheRest is the way on where other tasks have still to run.
 func (r *run) keepAndRunTheRest() string {
-	if len(r.plan.Tasks) < 2 || r.options.Resume {
+	if !r.left || r.options.Resume {
 		return ""
 	}
 	return " ; to keep what is finished and run the rest: " + r.commandWith("--resume")

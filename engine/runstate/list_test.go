@@ -238,3 +238,27 @@ func TestNamesThatCannotBeOfFiles(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A pipeline is idle as long as no attempt of it is in current/, whatever is in succeeded/ and whatever other pipelines do.
+func TestIdle(t *testing.T) {
+	w := newWorld(t)
+	f := w.folder(nil)
+	want := func(app string, want bool) {
+		t.Helper()
+		if is, err := f.Idle(app); err != nil || is != want {
+			t.Errorf("%s is idle: %t, %v", app, is, err)
+		}
+	}
+	want("shop", true)
+	w.must(w.whole(f, w.start("dt=1"), "", func(string) {}))
+	want("shop", true)
+	w.stopped(w.start("dt=2"), false, Succeeded)
+	want("shop", false)
+	want("shop.2", true)
+	want("other", true)
+	w.must(os.RemoveAll(w.dir))
+	w.must(os.WriteFile(w.dir, nil, 0o666))
+	if is, err := f.Idle("shop"); is || !errors.As(err, new(*UnreadableError)) {
+		t.Errorf("a folder that cannot be listed is idle: %t, %v", is, err)
+	}
+}

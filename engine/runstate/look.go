@@ -85,6 +85,12 @@ func (f *Folder) Look(ctx context.Context, app string, p Params, strict bool) (*
 	}
 }
 
+// Idle tells whether no run of a pipeline is unfinished: then none can be gone on with. It reads no file.
+func (f *Folder) Idle(app string) (bool, error) {
+	listed, err := f.list(currentDir, app)
+	return err == nil && len(listed[app]) == 0, err
+}
+
 func (f *Folder) look(ctx context.Context, app string, p Params, strict bool) (*Snapshot, error) {
 	key := keyOf(p.Variables, p.Profile)
 	s := &Snapshot{name: app, key: key}
