@@ -31,7 +31,7 @@ const (
 type Server struct {
 	Host string
 	Port int
-	Dir  string // its folder
+	Dir  string // its folder; of PostgreSQL, root.pem in it has signed the certificate that it shows for Host
 
 	cmd    *exec.Cmd
 	client func(database, sql string) *exec.Cmd
@@ -248,6 +248,9 @@ func startPostgres() (*Server, error) {
 	if err := os.WriteFile(secret, []byte(Password+"\n"), 0o644); err != nil {
 		return nil, err
 	}
+	if err := certificates(dir, as); err != nil {
+		return nil, err
+	}
 	data := filepath.Join(dir, "data")
 	if err := run(as, dir, initdb, "-D", data, "-U", User, "--auth=scram-sha-256", "--pwfile="+secret, "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"); err != nil {
 		return nil, err
@@ -258,7 +261,7 @@ func startPostgres() (*Server, error) {
 		cmd.Env = append(os.Environ(), "PGPASSWORD="+Password)
 		return cmd
 	}
-	return s, s.launch(as, "ready to accept connections", filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.Port), "-k", dir, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=200")
+	return s, s.launch(as, "ready to accept connections", filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(s.Port), "-k", dir, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "ssl=on", "-c", "ssl_cert_file="+filepath.Join(dir, "server.pem"), "-c", "ssl_key_file="+filepath.Join(dir, "server.key"), "-c", "max_connections=200")
 }
 
 func startMariaDB() (*Server, error) {

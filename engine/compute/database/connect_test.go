@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -67,7 +69,7 @@ func TestConnectionTestNamesWhatFails(t *testing.T) {
 			wantStage(t, "no such host", test(func(d *Database) { d.Address.Hosts = []Host{{"no-such-host.invalid", 1}} }), StageHost)
 			wantStage(t, "nobody listens", test(func(d *Database) { d.Address.Hosts = []Host{closed(t)} }), StagePort)
 			wantStage(t, "nobody answers", test(func(d *Database) { d.Address.Hosts, d.Address.Connect = []Host{silent(t)}, 50_000_000 }), StagePort)
-			wantStage(t, "no TLS", test(func(d *Database) { d.Address.TLS.Mode = TLSRequired }), StageTLS)
+			wantStage(t, "no TLS, or not of whom it says", test(func(d *Database) { d.Address.TLS.Mode = TLSVerifyFull }), StageTLS)
 			wantStage(t, "no file of certificates", test(func(d *Database) { d.Address.TLS = TLS{Mode: TLSVerifyCA, Root: "/no/such.pem"} }), StageFile)
 			wantStage(t, "wrong password", test(func(d *Database) { d.Password = NewSecret("wr0ng") }), StageLogin)
 			wantStage(t, "no such database", test(func(d *Database) { d.Address.Database = "nowhere" }), StageDatabase)
@@ -88,6 +90,54 @@ func TestConnectionTestNamesWhatFails(t *testing.T) {
 				t.Errorf("the table is gone: %v", err)
 			}
 		})
+	}
+}
+
+// Each mode of TLS verifies what it says, and no less.
+func TestTLS(t *testing.T) {
+	s := serverstest.PostgreSQL(t)
+	root := filepath.Join(s.Dir, "root.pem")
+	other := filepath.Join(t.TempDir(), "other.pem")
+	if err := os.WriteFile(other, []byte("no certificate"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	encrypted := func(tls TLS, host string) (string, error) {
+		d := postgresAt(t, "")
+		d.Address.TLS, d.Address.Hosts[0].Name = tls, host
+		conn, err := d.connect(t.Context())
+		if err != nil {
+			return "", err
+		}
+		defer conn.close()
+		row, err := conn.values(t.Context(), "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+		if err != nil {
+			return "", err
+		}
+		return *row[0], nil
+	}
+	for _, c := range []struct {
+		tls        TLS
+		host, want string
+		stage      Stage
+	}{
+		{TLS{Mode: TLSNever}, s.Host, "f", ""},
+		{TLS{Mode: TLSPreferred}, s.Host, "t", ""},
+		{TLS{Mode: TLSRequired}, s.Host, "t", ""},
+		{TLS{Mode: TLSVerifyCA}, s.Host, "", StageTLS},
+		{TLS{Mode: TLSVerifyCA, Root: root}, s.Host, "t", ""},
+		{TLS{Mode: TLSVerifyCA, Root: root}, "localhost", "t", ""},
+		{TLS{Mode: TLSVerifyFull, Root: root}, s.Host, "t", ""},
+		{TLS{Mode: TLSVerifyFull, Root: root}, "localhost", "", StageTLS},
+		{TLS{Mode: TLSVerifyFull}, s.Host, "", StageTLS},
+		{TLS{Mode: TLSVerifyFull, Root: other}, s.Host, "", StageFile},
+	} {
+		got, err := encrypted(c.tls, c.host)
+		switch {
+		case c.stage != "":
+			wantStage(t, fmt.Sprint(c.tls, c.host), err, c.stage)
+		case err != nil || got != c.want:
+			t.Errorf("%v at %s: encrypted is %q, %v, want %q", c.tls, c.host, got, err, c.want)
+		}
 	}
 }
 

@@ -390,6 +390,23 @@ func TestPartitionsSeeOneMoment(t *testing.T) {
 	}
 }
 
+// Without the right to lock a table, and for a query, MariaDB is read by one connection, and that is said.
+func TestPartitionsThatCannotSeeOneMoment(t *testing.T) {
+	d := mariadbAt(t, "CREATE TABLE t (id bigint); INSERT INTO t VALUES (1), (2), (3); CREATE OR REPLACE USER looker IDENTIFIED BY 'x'; GRANT SELECT ON t TO looker")
+	d.User, d.Password = "looker", NewSecret("x")
+	for _, rows := range []Rows{{Table: "t"}, {Query: "SELECT id FROM t"}} {
+		rows.Options = Options{PartitionColumn: "id", Partitions: 3}
+		src := must(d.Source(t.Context(), rows))
+		values, err := drain(t, src)
+		if err != nil || !slices.Equal(values[0], []string{"1", "2", "3"}) {
+			t.Errorf("rows are %q, %v", values, err)
+		}
+		if len(src.Told()) != 1 || !strings.HasPrefix(src.Told()[0], "rows are read by one connection and not by 3") {
+			t.Errorf("told: %q", src.Told())
+		}
+	}
+}
+
 func TestWindowsAndGreatest(t *testing.T) {
 	after, upTo := "2026-01-01 00:00:00.000001", "2026-01-02 00:00:00"
 	for name, d := range map[string]*Database{
