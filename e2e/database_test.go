@@ -117,6 +117,33 @@ INSERT INTO t VALUES (18446744073709551615, -9999999999999999999999999999.999999
 	p.wantValues("y", `"2155"`, "null")
 }
 
+// Checks of rows, and what becomes of those that break them, are the same for a database.
+func TestChecksOfATable(t *testing.T) {
+	t.Parallel()
+	p := newReader(t, "jdbc:sqlite:data/orders.db", "table: t")
+	p.write("pipeline.yaml", `name: sales
+connections: {w: {url: "jdbc:sqlite:data/orders.db?busy_timeout=100&nolock=1"}}
+tasks:
+  load:
+    inputs:
+      raw: {format: jdbc, connection: w, table: t, columns: {id: bigint, amount: "decimal(18,2)"}}
+    expect:
+      raw: [{not_null: [amount], severity: quarantine, to: bad}, {unique: [id]}]
+    reconcile: [{input: raw, output: raw, plus: [bad], rows: equal}]
+    outputs:
+      raw: {format: parquet, path: lake/raw}
+      bad: {format: parquet, path: lake/bad}
+`)
+	p.sqlite(`CREATE TABLE t (id INTEGER, amount TEXT, other BLOB); INSERT INTO t VALUES (1, '1.5', NULL), (2, NULL, NULL);`)
+	p.run("run", "-c", "pipeline.yaml").must(t, 0).says(t, "connection w: url: nothing is made of nolock")
+	same(t, "rows", p.rows("lake/raw"), []string{`{"amount": "1.50", "id": "1"}`})
+	if bad := p.rows("lake/bad"); len(bad) != 1 || !strings.Contains(bad[0], `"id": "2"`) {
+		t.Errorf("rows that break a check: %q", bad)
+	}
+	p.sqlite("INSERT INTO t VALUES (3, '1.505', NULL);")
+	p.run("run", "-c", "pipeline.yaml").must(t, 4).says(t, "pipeline.yaml:6:74: task load: input raw: column amount: the value \"1.505\" (VARCHAR) is no DECIMAL(18,2) without loss; nothing became visible")
+}
+
 func TestSQLiteToParquet(t *testing.T) {
 	t.Parallel()
 	p := newReader(t, "jdbc:sqlite:data/orders.db", "query: SELECT * FROM t")
@@ -241,7 +268,9 @@ func TestConnectionsThatFail(t *testing.T) {
 		t.Error("the password is printed")
 	}
 	p.env = nil
-	p.run("status", "-c", "pipeline.yaml").must(t, 2).says(t, "the environment variable DB_PASSWORD is not set")
+	p.run(readingArgs...).must(t, 2).says(t, "pipeline.yaml:7:26: the environment variable DB_PASSWORD is not set")
+	p.run("status", "-c", "pipeline.yaml").must(t, 0)
+	p.run("validate", "-c", "pipeline.yaml").must(t, 0)
 }
 
 // C097: columns that come, go or change from day to day are told by name, and nothing lands.

@@ -85,6 +85,9 @@ func urlProblem(c config.Connection, err error) *problem.Problem {
 // checkConnections finds what is wrong with the addresses of connections, and what of them means nothing here. Nothing is connected.
 func (r *run) checkConnections() (wrong, ignored problem.List) {
 	for _, c := range r.config.Connections {
+		if c.Open {
+			continue
+		}
 		address, err := database.Parse(c.URL.Reveal())
 		if err == nil {
 			_, err = database.New(database.Connection{Name: c.Name, Address: address})

@@ -38,6 +38,7 @@ type Connection struct {
 	Password Credential
 	Pos      problem.Pos
 	URLPos   problem.Pos
+	Open     bool // the url depends on a secret that is not there: see Options.AllowUnset
 }
 
 // Credential is a user or a password, or where it is found when it is needed. At most one of its parts is there.
@@ -105,7 +106,7 @@ func credentialField(name, doc string) *Field {
 
 // connection reads one connection.
 func (l *loader) connection(name string, s section) Connection {
-	return Connection{Name: name, URL: s.secret("url"), User: l.credential(s.sub("user")), Password: l.credential(s.sub("password")), Pos: s.pos, URLPos: s.where("url")}
+	return Connection{Name: name, URL: s.secret("url"), User: l.credential(s.sub("user")), Password: l.credential(s.sub("password")), Pos: s.pos, URLPos: s.where("url"), Open: s.n.get("url") != nil && s.n.get("url").open}
 }
 
 // secret reads a scalar that is one.

@@ -164,6 +164,9 @@ func (s *scope) secret(e *expr, open int) (value, *templateError) {
 		return fail("secret wants 'env/NAME' or 'file/PATH'", "as in {{ secret('env/PGPASSWORD') }}")
 	case kind == "env":
 		text, ok := s.env[name]
+		if !ok && s.needed != nil { // nothing is connected by those who allow that
+			return value{missing: true}, nil
+		}
 		if !ok {
 			return fail("the environment variable "+name+" is not set", "set it")
 		}

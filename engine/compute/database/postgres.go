@@ -21,7 +21,7 @@ func (p postgres) literal(text, typ string) string {
 	if to, ok := types[typ]; ok {
 		return to + " " + quoteText(text)
 	}
-	return "CAST(" + quoteText(text) + " AS numeric)"
+	return text // a number, as DuckDB has printed it: a cast would keep an index from being used
 }
 
 func quoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

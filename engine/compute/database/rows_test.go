@@ -449,3 +449,27 @@ func TestReadingIsBrokenOff(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// SQLite orders timestamps as the texts that they are, so what is new cannot be told by them.
+func TestSQLiteTellsWhatIsNewByNumbers(t *testing.T) {
+	d := sqliteAt(t, `CREATE TABLE t (id INTEGER, d DATE, at DATETIME);
+INSERT INTO t VALUES (1, '2026-01-01', '2026-01-01T10:00'), (3, '2026-01-03', '2026-01-01 11:00'), (2, '2026-01-02', NULL)`)
+	src := must(d.Source(t.Context(), Rows{Table: "t"}))
+	_, _, err := src.Greatest(t.Context(), "at")
+	wantRefused(t, err, "at", "it is datetime in the database, which SQLite keeps as texts of several spellings and orders as texts")
+	for column, want := range map[string]string{"id": "3", "d": "2026-01-03"} {
+		one, nulls, err := src.Greatest(t.Context(), column)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := drain(t, one)
+		if err != nil || !slices.Equal(values[0], []string{want}) || nulls != 0 {
+			t.Errorf("the greatest %s is %q, %d, %v", column, values, nulls, err)
+		}
+	}
+	after, upTo := "1", "2"
+	_, values := readAll(t, d, Rows{Table: "t", Window: &compute.Window{Column: "id", Type: "BIGINT", After: &after, UpTo: &upTo}})
+	if !slices.Equal(values[0], []string{"2"}) {
+		t.Errorf("the window has %q", values[0])
+	}
+}

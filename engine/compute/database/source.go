@@ -196,6 +196,9 @@ func (s *Source) ordered(name string) (column, error) {
 		return c, err
 	}
 	base, _, _ := strings.Cut(c.typ, "(")
+	if s.db.Address.Dialect == SQLite && base == "TIMESTAMP" {
+		return c, &compute.Error{Kind: compute.BadOption, Column: c.name, Message: "it is " + c.native + " in the database, which SQLite keeps as texts of several spellings and orders as texts", Hint: "read by a column of whole numbers"}
+	}
 	switch base {
 	case "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "DECIMAL", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE":
 		return c, nil
