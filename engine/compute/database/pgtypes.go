@@ -225,9 +225,10 @@ func pgNumeric(scale int32) decoder {
 
 var powersOfTen = [...]int64{1, 10, 100, 1000, 10_000}
 
-// smallNumeric makes the number of its groups if it fits an int64 for certain.
+// smallNumeric makes the number of its groups if it fits an int64 for certain, and so do the groups, the last of which may go on behind
+// the scale.
 func smallNumeric(data []byte, groups, weight, scale int) (decimal128.Num, bool) {
-	if (weight+1)*4+scale > 18 {
+	if groups > 4 || (weight+1)*4+scale > 18 {
 		return decimal128.Num{}, false
 	}
 	var n int64

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/internal/serverstest"
@@ -117,6 +118,10 @@ func drain(t *testing.T, src compute.Source) ([][]string, error) {
 
 func texts(a arrow.Array) (all []string) {
 	for i := range a.Len() {
+		if d, ok := a.(*array.Decimal128); ok && d.IsValid(i) {
+			all = append(all, d.Value(i).ToString(d.DataType().(*arrow.Decimal128Type).Scale))
+			continue
+		}
 		all = append(all, a.ValueStr(i))
 	}
 	return all
@@ -152,8 +157,8 @@ INSERT INTO "T x" VALUES
 	wantColumn(t, columns, values, "id", "INTEGER", "1", "2", "3")
 	wantColumn(t, columns, values, "si", "SMALLINT", "-32768", "32767", "0")
 	wantColumn(t, columns, values, "bi", "BIGINT", "-9223372036854775808", "9223372036854775807", "0")
-	wantColumn(t, columns, values, "n", "DECIMAL(38,10)", "-9999999999999999999999999999.9999999999", "1e-10", "1000000000000")
-	wantColumn(t, columns, values, "n2", "DECIMAL(5,2)", "-999.99", "0.01", "100")
+	wantColumn(t, columns, values, "n", "DECIMAL(38,10)", "-9999999999999999999999999999.9999999999", "0.0000000001", "1000000000000.0000000000")
+	wantColumn(t, columns, values, "n2", "DECIMAL(5,2)", "-999.99", "0.01", "100.00")
 	wantColumn(t, columns, values, "n0", "DECIMAL(6,0)", "123456", "-1", "10000")
 	wantColumn(t, columns, values, "nn", "DECIMAL(5,0)", "12300", "-99900", "0")
 	wantColumn(t, columns, values, "r", "FLOAT", "NaN", "-0.1", "3.4028235e+38")
@@ -195,7 +200,7 @@ INSERT INTO t VALUES (1, -128, 1, 65535, -8388608, 4294967295, 18446744073709551
 	wantColumn(t, columns, values, "mi", "INTEGER", "-8388608", "8388607", null)
 	wantColumn(t, columns, values, "ui", "UINTEGER", "4294967295", "0", null)
 	wantColumn(t, columns, values, "ub", "UBIGINT", "18446744073709551615", "0", null)
-	wantColumn(t, columns, values, "n", "DECIMAL(38,10)", "-9999999999999999999999999999.9999999999", "1e-10", null)
+	wantColumn(t, columns, values, "n", "DECIMAL(38,10)", "-9999999999999999999999999999.9999999999", "0.0000000001", null)
 	wantColumn(t, columns, values, "f", "FLOAT", "1.6777215e+07", "1.1e-38", null)
 	wantColumn(t, columns, values, "g", "DOUBLE", "0.1", "-1.7976931348623157e+308", null)
 	wantColumn(t, columns, values, "v", "VARCHAR", "ü", "", null)
@@ -220,7 +225,7 @@ INSERT INTO t (id) VALUES (-9223372036854775808)`)
 	columns, values := readAll(t, d, Rows{Query: "SELECT * FROM t ORDER BY id"})
 	null := "(null)"
 	wantColumn(t, columns, values, "id", "BIGINT", "-9223372036854775808", "1", "9223372036854775807")
-	wantColumn(t, columns, values, "n", "DECIMAL(10,2)", null, "12345678.9", "-5")
+	wantColumn(t, columns, values, "n", "DECIMAL(10,2)", null, "12345678.90", "-5.00")
 	wantColumn(t, columns, values, "r", "DOUBLE", null, "0.1", "2")
 	wantColumn(t, columns, values, "f", "DOUBLE", null, "1e+308", "1")
 	wantColumn(t, columns, values, "b", "BOOLEAN", null, "true", "false")
