@@ -50,6 +50,7 @@ type session struct {
 	rename    func(from, to string) error
 	types     []string // names of DuckDB's types, filled when one is not known
 	sources   int      // inputs that have a Source
+	lines     int      // tables of lines that were made
 }
 
 // relation is one input or step.
