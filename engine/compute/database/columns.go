@@ -31,7 +31,7 @@ type decoder func(b array.Builder, data []byte) error
 type valueError struct {
 	column string
 	what   string
-	hint   string
+	asText bool // it could be read as text
 }
 
 func (e *valueError) Error() string { return e.what }

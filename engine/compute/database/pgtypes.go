@@ -190,7 +190,7 @@ func pgTimestamp(b array.Builder, data []byte) error {
 	case n == math.MinInt64:
 		to.Append(-math.MaxInt64)
 	case n >= math.MaxInt64-pgEpochMicros:
-		return &valueError{what: "a timestamp comes after the year 294246, which none can here", hint: "have the column read as text by options: {as_text: NAME}"}
+		return &valueError{what: "a timestamp comes after the year 294246, which none can here", asText: true}
 	default:
 		to.Append(arrow.Timestamp(n + pgEpochMicros))
 	}
@@ -209,7 +209,7 @@ func pgNumeric(scale int32) decoder {
 			return fmt.Errorf("a number of %d groups has %d bytes: %w", groups, len(data), errCut)
 		}
 		if sign != 0 && sign != 0x4000 {
-			return &valueError{what: "a value is NaN, which a number with a fixed count of digits cannot be here", hint: "have the column read as text by options: {as_text: NAME}"}
+			return &valueError{what: "a value is NaN, which a number with a fixed count of digits cannot be here", asText: true}
 		}
 		n, ok := smallNumeric(data[8:], groups, weight, int(scale))
 		if !ok {
@@ -284,10 +284,10 @@ func pgList(element decoder) decoder {
 			return nil
 		}
 		if dimensions > 1 || len(data) < 20 {
-			return &valueError{what: fmt.Sprintf("an array has %d dimensions, and lists have one", dimensions), hint: "have the column read as text by options: {as_text: NAME}"}
+			return &valueError{what: fmt.Sprintf("an array has %d dimensions, and lists have one", dimensions), asText: true}
 		}
 		if first := int32(binary.BigEndian.Uint32(data[16:])); first != 1 {
-			return &valueError{what: fmt.Sprintf("an array begins with the index %d, and lists begin with 1", first), hint: "have the column read as text by options: {as_text: NAME}"}
+			return &valueError{what: fmt.Sprintf("an array begins with the index %d, and lists begin with 1", first), asText: true}
 		}
 		to.Append(true)
 		rest := data[20:]

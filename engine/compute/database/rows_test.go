@@ -243,6 +243,10 @@ func wantRefused(t *testing.T, err error, column, message string) {
 	var e *compute.Error
 	if !errors.As(err, &e) || e.Column != column || e.Message != message {
 		t.Errorf("error is %v, want one of column %s: %s", err, column, message)
+		return
+	}
+	if e.Kind == compute.InputInvalid && !strings.HasPrefix(e.Hint, "have it read as text by options: {as_text: "+column+"}") {
+		t.Errorf("column %s: the hint is %q", column, e.Hint)
 	}
 }
 

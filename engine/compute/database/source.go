@@ -94,11 +94,15 @@ func (s *Source) choose() error {
 		}
 		if c.typ == "" {
 			return &compute.Error{Kind: compute.InputInvalid, Column: c.name, Message: fmt.Sprintf("it is %s in the database, %s", c.native, c.why),
-				Hint: "have it read as text by options: {as_text: " + c.name + "}, or leave it out by columns: or query:"}
+				Hint: readAsText(c.name) + "; or leave it out by columns: or query:"}
 		}
 		s.columns = append(s.columns, c)
 	}
 	return nil
+}
+
+func readAsText(column string) string {
+	return "have it read as text by options: {as_text: " + column + "}"
 }
 
 // asText has a column read as the text that the database makes of it.
@@ -357,7 +361,11 @@ func (b *batches) read(ctx context.Context, s *Source, conn session, queries []s
 func (s *Source) readError(ctx context.Context, err error) error {
 	var value *valueError
 	if errors.As(err, &value) {
-		return &compute.Error{Kind: compute.InputInvalid, Column: value.column, Message: value.what, Hint: value.hint}
+		e := &compute.Error{Kind: compute.InputInvalid, Column: value.column, Message: value.what}
+		if value.asText {
+			e.Hint = readAsText(value.column)
+		}
+		return e
 	}
 	return s.db.queryError(ctx, err)
 }

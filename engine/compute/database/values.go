@@ -66,7 +66,7 @@ func misfit(value any, typ string) error {
 	if len(text) > 60 {
 		text = text[:60] + "…"
 	}
-	return &valueError{what: fmt.Sprintf("the value %q is no %s", strings.ToValidUTF8(text, "�"), typ), hint: "have the column read as text by options: {as_text: NAME}"}
+	return &valueError{what: fmt.Sprintf("the value %q is no %s", strings.ToValidUTF8(text, "�"), typ), asText: true}
 }
 
 // wholeNumber makes the appender of whole numbers within bounds.
