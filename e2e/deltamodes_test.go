@@ -315,3 +315,18 @@ func TestDeltaCheckpoint(t *testing.T) {
 	slices.Sort(want)
 	same(t, "rows by delta-rs", foreign.read(t, map[string]any{"kind": "delta-rs", "path": p.path("lake/t")}), want)
 }
+
+// The partition that a variable of the batch names is replaced also by nothing.
+func TestDeltaEmptySlice(t *testing.T) {
+	p := lakehouse(t, plainRow, "mode: overwrite_partitions, partition_by: [dt]")
+	p.days()
+	for _, day := range []string{"2026-01-01", "2026-01-02", "2026-01-03"} {
+		p.loadDay(day).must(t, 0)
+	}
+	p.write("2026-01-02.csv", "id,dt,v\n")
+	p.loadDay("2026-01-02").must(t, 0)
+	same(t, "rows", p.rows("lake/t"), together("id,dt,v\n1,2026-01-01,a\n2,2026-01-01,b\n", dayThree))
+	p.write("2026-01-01.csv", "id,dt,v\n6,2026-01-03,z\n")
+	p.loadDay("2026-01-01").must(t, 0)
+	same(t, "rows", p.rows("lake/t"), together("id,dt,v\n6,2026-01-03,z\n"))
+}
