@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth orders generate venv model test sim editor bench torture mutants check .FORCE
+.PHONY: needs servers help build plugins quickstart fixedwidth orders generate venv model test sim editor bench torture mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -89,7 +89,10 @@ generate: ## write the schemas and pages that follow from the declarations in th
 model: ## check the models of the ledger, and that each of their faults is found
 	@scripts/model.sh
 
-test: plugins bin/ubunye-fault venv model ## run every test, with the race detector and in random order
+servers: ## install the servers of databases that tests start, where that can be done without asking
+	@scripts/servers.sh
+
+test: plugins bin/ubunye-fault venv servers model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -count=1 -timeout=20m ./...
 	$(GO) test -shuffle=on -count=1 -run StoppedAtEveryOperation ./engine/ledger
 

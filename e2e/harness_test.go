@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/ubunye-io/ubunye/e2e/blackbox"
+	"github.com/ubunye-io/ubunye/internal/serverstest"
 )
 
 // The program, built with fault injection, and the Python that has the foreign readers; `make test` makes both.
@@ -44,7 +45,9 @@ func TestMain(m *testing.M) {
 		}
 		*need.path = abs
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	serverstest.Stop()
+	os.Exit(code)
 }
 
 // project is a folder with a pipeline, its data and its ledger.

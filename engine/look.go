@@ -58,17 +58,18 @@ type PlannedTask struct {
 // PlannedInput is one input of a PlannedTask that has no columns in the pipeline, so that they are those of its files, or of which it
 // reads only what is new.
 type PlannedInput struct {
-	Input   string          `json:"input"`             // name of the input
-	Format  string          `json:"format"`            // of its files
-	Path    string          `json:"path"`              // as written in the pipeline
-	Version *int64          `json:"version,omitempty"` // of the table that it would read; absent: its format knows none
-	Files   int             `json:"files"`             // how many files it would read
-	Bytes   int64           `json:"bytes"`             // of these files
-	Columns []ledger.Column `json:"columns,omitempty"` // that it would have; absent: see unread
-	Declare string          `json:"declare,omitempty"` // the same, as a text for the pipeline file
-	Unread  string          `json:"unread,omitempty"`  // why its columns are not known, on one line
-	New     string          `json:"new,omitempty"`     // of an incremental one: what it would read, on one line
-	Changes []string        `json:"changes,omitempty"` // how they differ from those of the last commit, one line each
+	Input      string          `json:"input"`                // name of the input
+	Format     string          `json:"format"`               // of its files
+	Path       string          `json:"path"`                 // as written in the pipeline; of a database, the table, or "the query"
+	Connection string          `json:"connection,omitempty"` // to the database that is read; absent: files are
+	Version    *int64          `json:"version,omitempty"`    // of the table that it would read; absent: its format knows none
+	Files      int             `json:"files"`                // how many files it would read
+	Bytes      int64           `json:"bytes"`                // of these files
+	Columns    []ledger.Column `json:"columns,omitempty"`    // that it would have; absent: see unread
+	Declare    string          `json:"declare,omitempty"`    // the same, as a text for the pipeline file
+	Unread     string          `json:"unread,omitempty"`     // why its columns are not known, on one line
+	New        string          `json:"new,omitempty"`        // of an incremental one: what it would read, on one line
+	Changes    []string        `json:"changes,omitempty"`    // how they differ from those of the last commit, one line each
 }
 
 // PlannedOutput is one output of a PlannedTask.

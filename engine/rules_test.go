@@ -20,13 +20,14 @@ const module = "github.com/ubunye-io/ubunye/"
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
 	"cmd/ubunye":                      {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
-	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/database", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":                  {},
 	"engine/report":                   {"engine/problem"},
 	"engine/config":                   {"engine/problem"},
 	"engine/config/gen":               {"engine/config"},
 	"engine/plan":                     {"engine/config", "engine/problem"},
 	"engine/compute":                  {},
+	"engine/compute/database":         {"engine/compute"},
 	"engine/compute/duckdb":           {"engine/compute", "engine/deltalog", "engine/deltalog/schema"},
 	"engine/compute/computetest":      {"engine/compute"},
 	"engine/expect":                   {"engine/compute"},
@@ -56,6 +57,7 @@ var mayImport = map[string][]string{
 	"engine/deltalog/schema":           {"internal/exactjson"},
 	"engine/deltalog/foreign":          {}, // tests alone
 	"internal/cases":                   {}, // for tests
+	"internal/serverstest":             {}, // for tests
 	"internal/exactjson":               {},
 	"engine/deltalog/internal/roaring": {},
 }
@@ -66,6 +68,9 @@ var doors = map[string]string{
 	"github.com/knadh/koanf":                "engine/config",
 	"github.com/tetratelabs/wazero":         "engine/writer",
 	"github.com/duckdb/duckdb-go":           "engine/compute/duckdb",
+	"github.com/jackc/pgx":                  "engine/compute/database",
+	"github.com/go-sql-driver/mysql":        "engine/compute/database",
+	"modernc.org/sqlite":                    "engine/compute/database",
 	"github.com/mattn/go-runewidth":         "engine/report",
 	"golang.org/x/term":                     "cmd/ubunye",
 	"github.com/spf13/cobra":                "cmd/ubunye",

@@ -31,7 +31,9 @@ type run struct {
 	stuck    map[string][]ledger.Left // what is left of the run's own batches and cannot be finished, by batch
 	early    *early
 	versions versions // of the tables that it reads
-	scratch  string   // name of what the run keeps outside its ledger; "": there was no ledger yet
+
+	databases databases // that it reads
+	scratch   string    // name of what the run keeps outside its ledger; "": there was no ledger yet
 
 	left      bool                        // of a start that is refused: tasks that are not
 	completed map[string]*ledger.Finished // by task: committed by a run that died before it could say so

@@ -44,12 +44,14 @@ func Load(file string, o Options) (*Pipeline, error) {
 
 // loader carries what the stages share.
 type loader struct {
-	file     string
-	dir      string // absolute folder of file
-	opts     Options
-	env      map[string]string
-	plugins  []Plugin // once they are decoded
-	problems problem.List
+	file    string
+	dir     string // absolute folder of file
+	opts    Options
+	env     map[string]string
+	plugins []Plugin // once they are decoded
+
+	connections []Connection // the same
+	problems    problem.List
 
 	other *otherFile // nil: it is a pipeline file
 }

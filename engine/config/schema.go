@@ -16,7 +16,8 @@ func declare() *Field {
 		{Name: "parallel", Kind: Int, Default: "1", Setting: true, Constant: true, Example: "2",
 			Doc: "How many tasks may run side by side. Those that read what another one writes wait for it."},
 		stateField(),
-		later("connections", "Databases."),
+		{Name: "connections", Kind: Map, Keys: Name, Constant: true, Elem: connectionField(), Example: "{warehouse: {url: jdbc:postgresql://db/sales, user: {env: PGUSER}, password: {env: PGPASSWORD}}}",
+			Doc: "Databases, by names that inputs use."},
 		{Name: "plugins", Kind: Map, Keys: Name, Constant: true, Elem: pluginField(), Example: "{excel: {path: excel.wasm, sha256: 9f86d081…}}",
 			Doc: "Writers that are files. An output names one as its format; a name of a built-in writer replaces that one."},
 		{Name: "tasks", Kind: Map, Keys: Name, Required: true, Elem: taskField(), Example: "{clean_orders: {inputs: …, transform: …, outputs: …}}",
@@ -118,10 +119,10 @@ func taskField() *Field {
 
 func inputField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
-		{Name: "format", Kind: Choice, Required: true, Unless: "from", Values: []string{"csv", "json", "parquet", "delta"}, LaterOf: []string{"jdbc"}, Example: "csv",
-			Doc: "The format of the files; delta is a Delta table."},
-		{Name: "path", Kind: Path, Required: true, Unless: "from", Example: "landing/{{ dt }}/orders*.csv",
-			Doc: "A file, or a glob (*, ?, [..], **); of delta the folder of the table. A task that reads where another one writes runs after it if it comes later in the file, and is cancelled if that one fails; else it runs before it."},
+		{Name: "format", Kind: Choice, Required: true, Unless: "from", Values: []string{"csv", "json", "parquet", "delta", formatJDBC}, Example: "csv",
+			Doc: "The format of the files; delta is a Delta table, jdbc a table or query of a database."},
+		{Name: "path", Kind: Path, Unless: "from", Example: "landing/{{ dt }}/orders*.csv",
+			Doc: "Required, but of jdbc. A file, or a glob (*, ?, [..], **); of delta the folder of the table. A task that reads where another one writes runs after it if it comes later in the file, and is cancelled if that one fails; else it runs before it."},
 		{Name: "from", Kind: Text, Constant: true, Example: "clean_orders.clean",
 			Doc: "What another task of the same run wrote to an output, as TASK.OUTPUT: exactly the files that its commit landed, whatever else is in the folder, with the columns and types of the relation that was written. " +
 				"The task runs after the other one, and is cancelled if that one fails or leaves the output as it is. Both must be part of the run."},
@@ -139,9 +140,12 @@ func inputField() *Field {
 		{Name: "max_rejects", Kind: Option, Unless: "from", Constant: true, Example: "1%",
 			Doc: "How many of them there may be, as a number or in per cent of the rows read; with more the task fails, and nothing lands. Without it there may be any number, but not all rows."},
 		incrementalField(),
-		later("connection", "The database to read from."),
-		later("table", "The table to read."),
-		later("query", "The query to read."),
+		{Name: "connection", Kind: Text, Unless: "from", Constant: true, Example: "warehouse",
+			Doc: "Of jdbc, required: the connection to the database."},
+		{Name: "table", Kind: Text, Unless: "from", Example: "sales.orders",
+			Doc: "Of jdbc: the table, with or without its schema. Names are taken as they are written, with upper and lower case."},
+		{Name: "query", Kind: SQL, Unless: "from", Example: "SELECT id, amount FROM orders WHERE dt = DATE '{{ dt }}'",
+			Doc: "Of jdbc, in place of table: one SELECT in the database's own SQL, which does not know $dt."},
 	}}
 }
 
