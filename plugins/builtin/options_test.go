@@ -41,7 +41,7 @@ func TestOptionsSchemaAgreesWithPlan(t *testing.T) {
 		schema := compile(t, d.Options)
 		for name, all := range c.values {
 			for _, v := range all {
-				answer, err := c.writer.Plan(abi.PlanRequest{Output: abi.Output{Mode: "append", Target: "/lake", Options: map[string]string{name: fmt.Sprint(v)}}})
+				answer, err := c.writer.Plan(nil, abi.PlanRequest{Output: abi.Output{Mode: "append", Target: "/lake", Options: map[string]string{name: fmt.Sprint(v)}}})
 				if err != nil {
 					t.Fatal(err)
 				}

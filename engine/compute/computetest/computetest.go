@@ -77,6 +77,8 @@ func Run(t *testing.T, h Harness) {
 		{"ParquetPartitions", parquetPartitions},
 		{"ParquetMistakes", parquetMistakes},
 		{"DeltaTables", deltaTables},
+		{"Lines", lines},
+		{"LinesMistakes", linesMistakes},
 		{"StepsAndVariables", stepsAndVariables},
 		{"VariablesFromHell", variablesFromHell},
 		{"StepMistakes", stepMistakes},

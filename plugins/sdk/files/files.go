@@ -53,7 +53,7 @@ func modeNames() string {
 }
 
 // Plan upholds sdk.Writer.
-func (f Format) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
+func (f Format) Plan(_ sdk.Host, req abi.PlanRequest) (abi.PlanAnswer, error) {
 	out := req.Output
 	answer := abi.PlanAnswer{Target: out.Target}
 	class, ok := abi.Description{Modes: modes()}.Class(out.Mode, out.Options)
