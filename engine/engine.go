@@ -57,7 +57,7 @@ type Options struct {
 
 // load does steps 1 and 2 of a start: the pipeline, typed and checked, and its plan.
 func (e *Engine) load(ctx context.Context, o Options) (*run, error) {
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +96,9 @@ func (r *run) openWriters() (err error) {
 	r.host, err = writer.New(writer.Config{CacheDir: r.CacheDir, Log: r.pluginLog})
 	if err != nil {
 		return &problem.Problem{Code: problem.PluginMissing, Message: err.Error(), Cause: err}
+	}
+	if r.lock, err = readLock(r.options.File); err != nil {
+		return err
 	}
 	r.formats = &formats{inputs: map[string][]*compute.Error{}, rules: map[string][]*compute.Error{}, writers: map[string]abi.Description{}}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/lockfile"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/writer"
@@ -68,7 +69,7 @@ func (r *run) deliver(ctx context.Context) plan.Deliver {
 			return "", fmt.Errorf("delivers mode %s as %s, and files in a folder are not delivered so", mode, class)
 		}
 		if p := r.plugin(format); p != nil {
-			return unpinned(*p, d, class)
+			return r.delivered(*p, d, mode, class)
 		}
 		return string(class), nil
 	}
@@ -96,6 +97,9 @@ func (r *run) describe(ctx context.Context, format string) (abi.Description, err
 			wrong.Hint = "say which is meant: plugins: {" + p.Name + ": {writer: " + found.Writers[0].Name + "}}"
 		}
 		return d, wrong
+	}
+	if err := r.checkTrust(*p); err != nil {
+		return d, err
 	}
 	return d, checkAllowed(*p, d)
 }
@@ -140,10 +144,26 @@ func checkAllowed(p config.Plugin, d abi.Description) error {
 	return nil
 }
 
-// unpinned is the delivery class of a plugin that no lock pins: nobody has tested what it declares. If it asks for
-// nothing but relations and files it can only leave files in staging, which the engine lands, or exchanges for what
-// is there, whatever the plugin does. Anything else counts as named.
-func unpinned(p config.Plugin, d abi.Description, declared abi.Class) (string, error) {
+// delivered is the delivery class of a plugin's output: the weaker of the one that it declares and the one that the lock says
+// it has earned.
+func (r *run) delivered(p config.Plugin, d abi.Description, mode string, declared abi.Class) (string, error) {
+	why := "is pinned by no lock"
+	if have := r.pinned(p); have != nil {
+		switch have.Standing(mode, string(declared)) {
+		case lockfile.Kept:
+			return string(declared), nil
+		case lockfile.Broken:
+			return "", named(p, fmt.Sprintf("declares %s for mode %s, and its tests have shown that it does not keep that", declared, mode))
+		}
+		why = "was not tested for this mode (ubunye plugin test)"
+	}
+	return untested(p, d, declared, why)
+}
+
+// untested is the delivery class of a plugin of which nobody knows whether it keeps what it declares. If it asks for nothing but
+// relations and files it can only leave files in staging, which the engine lands, or exchanges for what is there, whatever
+// the plugin does. Anything else counts as named.
+func untested(p config.Plugin, d abi.Description, declared abi.Class, why string) (string, error) {
 	var more []string
 	for _, c := range d.Capabilities {
 		if c != abi.CapRelation && c != abi.CapFiles {
@@ -152,9 +172,9 @@ func unpinned(p config.Plugin, d abi.Description, declared abi.Class) (string, e
 	}
 	switch {
 	case len(more) > 0:
-		return "", named(p, "asks for "+strings.Join(more, " and ")+" and is pinned by no lock")
+		return "", named(p, "asks for "+strings.Join(more, " and ")+" and "+why)
 	case declared == abi.ClassOnce || declared == abi.ClassNamed:
-		return "", named(p, "declares "+string(declared)+" for this mode and is pinned by no lock")
+		return "", named(p, "declares "+string(declared)+" for this mode and "+why)
 	}
 	return string(declared), nil
 }

@@ -19,8 +19,8 @@ const module = "github.com/ubunye-io/ubunye/"
 // mayImport is the whole of what our packages may import of ours, transitively read: down only, and
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
-	"cmd/ubunye":                      {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
-	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"cmd/ubunye":                      {"engine", "engine/config", "engine/lockfile", "engine/problem", "engine/report", "engine/store/fsops"},
+	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/lockfile", "engine/fetch", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":                  {},
 	"engine/report":                   {"engine/problem"},
 	"engine/config":                   {"engine/problem"},
@@ -36,6 +36,8 @@ var mayImport = map[string][]string{
 	"engine/ledger/internal/tablelog": {"engine/store/fsops"}, // for tests
 	"engine/ledger/sim":               {},                     // tests alone
 	"engine/runstate":                 {"engine/store", "engine/store/fsops"},
+	"engine/lockfile":                 {"engine/store/fsops"},
+	"engine/fetch":                    {},
 	"engine/store":                    {"engine/store/fsops"},
 	"engine/store/fsops":              {},
 	"engine/store/storetest":          {"engine/store", "engine/store/fsops"},
@@ -71,6 +73,7 @@ var doors = map[string]string{
 	"github.com/spf13/cobra":                "cmd/ubunye",
 	"github.com/spf13/pflag":                "cmd/ubunye",
 	"github.com/santhosh-tekuri/jsonschema": "engine/writer",
+	"oras.land/oras-go":                     "engine/fetch",
 }
 
 // helpers of tests, and what measures, may use any library.

@@ -68,6 +68,7 @@ type Plugin struct {
 	Memory  int64         `json:"-"` // bytes
 	Timeout time.Duration `json:"-"`
 	Files   bool          `json:"-"` // it may make files of its own
+	Locked  bool          `json:"-"` // the lock pins this very module
 	Pos     problem.Pos   `json:"-"`
 	PathPos problem.Pos   `json:"-"`
 	SHAPos  problem.Pos   `json:"-"`
