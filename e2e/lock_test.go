@@ -101,7 +101,7 @@ func TestAPluginInTheLock(t *testing.T) {
 	if l := p.lock(); l.Plugins[0].SHA256 != other || l.Plugins[0].Writer != "hostile" {
 		t.Errorf("%+v", l)
 	}
-	p.run("plugin", "remove", "fixed").must(t, 2).oneLine(t).says(t, `ubunye.lock has no plugin "fixed" (did you mean "fixedwidth"?)`)
+	p.run("plugin", "remove", "fixed").must(t, 2).oneLine(t).says(t, `ubunye.lock has no plugin "fixed" (known: fixedwidth)`)
 	p.run("plugin", "remove", "fixedwidth", "--json").must(t, 0)
 	if l := p.lock(); len(l.Plugins) != 0 || !contains(p.files("."), "lib/fixed.wasm") {
 		t.Errorf("%+v, %q", l, p.files("."))

@@ -29,6 +29,10 @@ type Engine struct {
 	Version  string           // of the program, noted in the run state
 	Report   report.Reporter
 
+	// Probe, if not nil, is told each operation that the writer of a task asks for, before it is carried out, from any
+	// goroutine. An error is what the operation fails with. Tests of writers have it.
+	Probe func(task, op string) error
+
 	Every time.Duration                                             // between two events of a task's progress; 0: none
 	Ticks func(time.Duration) (ticks <-chan time.Time, stop func()) // the clock of Every
 }

@@ -184,3 +184,28 @@ func (r *run) refusal(p *config.Plugin, d abi.Description) string {
 	}
 	return why.Error()
 }
+
+// FindModule tells which module is meant by a name, as InspectPlugin reads it: a file, or the built-in writer of that name,
+// whose file is empty. Of a plugin it tells the writer too, if none is chosen.
+func (e *Engine) FindModule(name string, o Options, file, writer *string) error {
+	r, err := e.writers(o)
+	if err != nil {
+		return err
+	}
+	if p := r.plugin(name); p != nil {
+		*file = p.Path
+		if *writer == "" {
+			*writer = p.Writer
+		}
+		return nil
+	}
+	if _, ok := r.host.Describe(name); ok {
+		*file, *writer = "", name
+		return nil
+	}
+	if _, err := os.Stat(name); err != nil {
+		return &problem.Problem{Code: problem.PluginMissing, Message: fmt.Sprintf("there is no writer %q and no file of that name", name), Hint: config.DidYouMean(name, r.writerNames())}
+	}
+	*file, err = filepath.Abs(name)
+	return err
+}

@@ -40,6 +40,9 @@ func (r *run) plugin(name string) *config.Plugin {
 // grants are the capabilities of an output's writer. Relations are always among them.
 func (b *batch) grants(t plan.Target) writer.Grants {
 	g := writer.Grants{Relation: &relations{batch: b, target: t}}
+	if b.Probe != nil {
+		g.Before = func(op string) error { return b.Probe(b.task.Name, op) }
+	}
 	g.Log = func(plugin string, level abi.Level, text string) {
 		e := pluginEvent(plugin, level, text)
 		e.Task, e.Batch, e.Output = b.task.Name, batchText(b.task.Batch), t.Name

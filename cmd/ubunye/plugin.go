@@ -16,7 +16,7 @@ import (
 func (a *app) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "Writers: those that are built in, those of a pipeline, and files", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(a.pluginListCommand(), a.pluginInspectCommand(), a.pluginAddCommand(), a.pluginRemoveCommand())
+	cmd.AddCommand(a.pluginListCommand(), a.pluginInspectCommand(), a.pluginAddCommand(), a.pluginRemoveCommand(), a.pluginTestCommand(), a.pluginRehearseCommand())
 	return cmd
 }
 
@@ -116,6 +116,12 @@ func (a *app) completeWriter(file, begun string) (all []cobra.Completion) {
 
 // lookFlags are those of a command that may be told of a pipeline file.
 type lookFlags struct{ file, profile string }
+
+// addPipeline is add for a command whose own configuration is another file.
+func (f *lookFlags) addPipeline(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.file, "pipeline", "c", "", "the pipeline `FILE` whose plugins are meant too")
+	_ = cmd.MarkFlagFilename("pipeline", "yaml", "yml")
+}
 
 func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.file, "config", "c", "", "the pipeline `FILE` whose plugins are meant too")

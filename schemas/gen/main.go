@@ -62,6 +62,7 @@ func files() map[string]func(s *source, out io.Writer) error {
 		"schemas/lock.schema.json":            kept("ubunye.lock", "engine/lockfile.Lock"),
 		"schemas/plugin-add.schema.json":      printed("ubunye plugin add --json", "engine/lockfile.Plugin"),
 		"schemas/plugin-remove.schema.json":   printed("ubunye plugin remove --json", "engine/lockfile.Plugin"),
+		"schemas/plugin-test.schema.json":     printed("ubunye plugin test --json", "engine/kit.Report"),
 		"schemas/state-set.schema.json":       printed("ubunye state set --json", "engine.ChangedMark"),
 		"schemas/messages.schema.json": func(s *source, out io.Writer) error {
 			return print(out)((&builder{source: s, defs: object{}, nullable: true}).messages("ubunye plugin message"))
