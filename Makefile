@@ -52,8 +52,12 @@ orders: build ## run a pipeline with bad rows, two outputs and a task that reads
 	@scripts/orders.sh
 
 # The end-to-end tests need the program with fault injection, and readers that are not ours.
-bin/ubunye-fault: plugins .build/hostile .FORCE
+bin/ubunye-fault: plugins .build/hostile .build/broken.wasm .FORCE
 	$(PROGRAM) -tags fault -o $@ ./cmd/ubunye
+
+# Writers with a mistake each, which the tests of writers must find.
+.build/broken.wasm: $(PLUGIN_SOURCES)
+	$(MODULE_BUILD) -o $@ ./plugins/hostile/broken
 
 # Modules that do whatever a module can do to the engine.
 .build/hostile: $(wildcard plugins/hostile/*.go) $(wildcard plugins/hostile/dump/*.go)

@@ -38,7 +38,8 @@ that is written into ubunye.lock, if the module is in it.
 A case file says what the writer needs and how its files are read:
 
   options: {widths: id=20 value=60}    # of its outputs
-  memory: 32MiB                        # that it may have
+  memory: 64MiB                        # that it may have
+  loses: [empty]                       # texts and types that its format cannot keep: here, an empty text
   read:
     sql: SELECT id, value FROM read_csv('{path}/*.tsv', all_varchar = true)
     # or: command: [python3, read.py]  # which is given the folder, and prints a JSON object a row
@@ -101,7 +102,12 @@ func (a *app) testPlugin(ctx context.Context, name string, f testFlags) (err err
 		}
 	}()
 	if !f.json {
-		o.Each = func(r kit.Result) { a.line("%s", resultText(r)) }
+		o.Each = func(r kit.Result) {
+			a.line("%-8s  %-30s  %s", r.Outcome, strings.TrimSpace(r.Check+" "+r.Mode), r.Doc)
+			if r.Message != "" {
+				a.line("          %s", r.Message)
+			}
+		}
 	}
 	r, err := kit.Run(ctx, o)
 	if err != nil {
@@ -135,19 +141,6 @@ func (a *app) tellTest(r *kit.Report, f testFlags) error {
 		return &problem.Problem{Code: problem.WriterFailed, Message: fmt.Sprintf("%d of %d checks failed", n, len(r.Checks)), Hint: "--only NAME makes one of them"}
 	}
 	return nil
-}
-
-// resultText is one line of the table.
-func resultText(r kit.Result) string {
-	name := r.Check
-	if r.Mode != "" {
-		name += " " + r.Mode
-	}
-	text := fmt.Sprintf("%-8s  %-25s  %s", r.Outcome, name, r.Doc)
-	if r.Message != "" {
-		text += "\n" + strings.Repeat(" ", 10) + r.Message
-	}
-	return text
 }
 
 // pluginRehearseCommand is the other end of plugin test: a run that tells what the writer does, and can be killed at it. It is

@@ -15,6 +15,7 @@ type Case struct {
 	Options map[string]string // of every output
 	Memory  int64             // bytes that the module may have
 	Timeout time.Duration     // to stage one output
+	Loses   []string          // texts and types that the format cannot keep, by the names of the kit
 	SQL     string            // that gives the rows of a folder, whose place is {path}; empty: Command, or by the extension of the files
 	Command []string          // a program that is given a folder as its last argument and prints the rows, a JSON object a line
 }
@@ -24,8 +25,9 @@ func caseField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
 		{Name: "writer", Kind: Text, Example: "excel"},
 		{Name: "options", Kind: Map, Keys: Text, Elem: &Field{Kind: Option}, Example: "{widths: id=20 value=60}"},
-		{Name: "memory", Kind: Bytes, Default: "32MiB"},
+		{Name: "memory", Kind: Bytes, Default: "64MiB"},
 		{Name: "timeout", Kind: Duration, Default: "1m"},
+		{Name: "loses", Kind: List, Elem: &Field{Kind: Text}, Example: "[empty, blanks]"},
 		{Name: "read", Kind: Object, Fields: []*Field{
 			{Name: "sql", Kind: Text, Unless: "command", Example: "\"SELECT id, value FROM read_csv('{path}/*.tsv', all_varchar = true)\""},
 			{Name: "command", Kind: List, Unless: "sql", Elem: &Field{Kind: Text}, Example: "[python3, read.py]"},
@@ -63,6 +65,6 @@ func loadCase(l *loader, root *node) *Case {
 	}
 	s := section{l: l, n: root, f: top}
 	read := s.sub("read")
-	return &Case{Dir: l.dir, Writer: s.text("writer"), Options: s.options("options"), Memory: s.number("memory"), Timeout: s.duration("timeout"),
+	return &Case{Dir: l.dir, Writer: s.text("writer"), Options: s.options("options"), Memory: s.number("memory"), Timeout: s.duration("timeout"), Loses: s.texts("loses"),
 		SQL: read.text("sql"), Command: read.texts("command")}
 }

@@ -49,23 +49,23 @@ func lines(n int) table {
 	return table{sql: fmt.Sprintf("SELECT range AS id, 'row ' || range || ' of a long table, padded' AS value FROM range(%d)", n)}
 }
 
-// text is one of the texts that formats have trouble with.
+// text is one of the texts that formats have trouble with: an empty one, one with blanks around it, and so on.
 type text struct{ name, literal string }
 
 var texts = []text{
-	{"an empty text", "''"},
-	{"blanks around", "'  sun  '"},
-	{"a comma", "'sun,moon'"},
+	{"empty", "''"},
+	{"blanks", "'  sun  '"},
+	{"comma", "'sun,moon'"},
 	{"quotes", `'say "sun"'`},
-	{"an apostrophe", "'sun''s'"},
-	{"a backslash", `'sun\moon'`},
-	{"a tab", "'sun' || chr(9) || 'moon'"},
-	{"a line break", "'sun' || chr(10) || 'moon'"},
-	{"a carriage return", "'sun' || chr(13) || chr(10) || 'moon'"},
-	{"the word NULL", "'NULL'"},
-	{"a number", "'007'"},
-	{"letters of many scripts", "'日本 ñandú עברית 🌞'"},
-	{"a combining mark", "'e' || chr(769)"},
+	{"apostrophe", "'sun''s'"},
+	{"backslash", `'sun\moon'`},
+	{"tab", "'sun' || chr(9) || 'moon'"},
+	{"newline", "'sun' || chr(10) || 'moon'"},
+	{"crlf", "'sun' || chr(13) || chr(10) || 'moon'"},
+	{"null_word", "'NULL'"},
+	{"leading_zero", "'007'"},
+	{"scripts", "'日本 ñandú עברית 🌞'"},
+	{"combining", "'e' || chr(769)"},
 	{"markup", "'<a href=\"x\">&amp;</a>'"},
 }
 
@@ -96,6 +96,17 @@ var types = []typed{
 	{"TIMESTAMP", "2026-01-31 12:34:56", "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"},
 	{"TIMESTAMPTZ", "2026-01-31 12:34:56+00", "1900-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"},
 	{"UUID", "123e4567-e89b-12d3-a456-426614174000", "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"},
+}
+
+// lossNames are those of texts and types.
+func lossNames() (names []string) {
+	for _, t := range texts {
+		names = append(names, t.name)
+	}
+	for _, t := range types {
+		names = append(names, t.kind)
+	}
+	return names
 }
 
 func (t typed) plainTable() table {

@@ -156,6 +156,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, &problem.Problem{Code: problem.Usage, Message: "there is no check " + name, Hint: config.DidYouMean(name, Names())}
 		}
 	}
+	for _, name := range o.Case.Loses {
+		if known := lossNames(); !slices.Contains(known, name) {
+			return nil, &problem.Problem{Code: problem.Usage, Message: "loses: there is no text or type " + name + " among those that are tested", Hint: config.DidYouMean(name, known)}
+		}
+	}
 	host, err := writer.New(writer.Config{})
 	if err != nil {
 		return nil, err
@@ -178,6 +183,10 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 			}
 		}
 	}
+	if len(k.writer.Modes) == 0 && len(report.Checks) > 0 && report.Checks[0].Outcome == Failed {
+		report.Writer = k.module.Name
+		return report, nil
+	}
 	report.Writer, report.Version, report.SHA256 = k.writer.Name, k.writer.Version, k.found.SHA256
 	if len(o.Only) == 0 {
 		report.Modes = k.earned(report.Checks)
@@ -191,7 +200,11 @@ func (k *kit) make(ctx context.Context, r *Report, c check, mode string) error {
 	begun := k.Now()
 	needed := len(k.Only) == 0 || slices.Contains(k.Only, c.name) || c.name == "fits"
 	for _, name := range c.needs {
-		if o := k.outcome[name]; o == Failed || o == Skipped && len(k.Only) == 0 {
+		o, known := k.outcome[name+" "+mode]
+		if !known {
+			o = k.outcome[name+" "]
+		}
+		if o == Failed || o == Skipped && len(k.Only) == 0 {
 			result.Message, needed = "it needs "+name, false
 		}
 	}
@@ -208,9 +221,7 @@ func (k *kit) make(ctx context.Context, r *Report, c check, mode string) error {
 	} else if len(k.Only) > 0 && result.Message == "" {
 		return nil
 	}
-	if mode == "" {
-		k.outcome[c.name] = result.Outcome
-	}
+	k.outcome[c.name+" "+mode] = result.Outcome
 	result.Seconds = k.Now().Sub(begun).Seconds()
 	r.Checks = append(r.Checks, result)
 	if k.Each != nil {

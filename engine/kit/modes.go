@@ -31,7 +31,7 @@ func checked(mode string, class abi.Class) bool {
 func modeChecks() []check {
 	return []check{
 		{"again", "runs one after another, and reruns, leave what the mode promises", []string{"rows"}, again},
-		{"kill", "a run that is killed at any operation leaves nothing to be seen, and the next one leaves each row once", []string{"files"}, kill},
+		{"kill", "a run that is killed at any operation leaves nothing to be seen, and the next one leaves each row once", []string{"files", "again"}, kill},
 	}
 }
 
@@ -106,7 +106,7 @@ func kill(ctx context.Context, k *kit, mode string) error {
 	t := task{name: "kill", table: lines(60_000), output: map[string]any{"mode": mode}}
 	if mode == modePartitions {
 		t.table = dailyParts.at("1")
-	} else if k.outcome["files"] == Passed {
+	} else if k.outcome["files "] == Passed {
 		t.output["target_file_size"] = sized["target_file_size"]
 	}
 	_, whole, err := k.write(ctx, t)

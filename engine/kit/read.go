@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,6 @@ func visible(folder string) (names []string, err error) {
 var readers = map[string]string{
 	".parquet": "SELECT * FROM read_parquet('{path}/**/*.parquet', hive_partitioning = %t, hive_types_autocast = false, union_by_name = true)",
 	".csv":     "SELECT * FROM read_csv('{path}/**/*.csv*', all_varchar = true, header = true, delim = ',', quote = '\"', escape = '\"', allow_quoted_nulls = false, hive_partitioning = %t, hive_types_autocast = false)",
-	".json":    "SELECT * FROM read_json('{path}/**/*.json*', columns = {id: 'VARCHAR', value: 'VARCHAR'}, hive_partitioning = %t, hive_types_autocast = false)",
 }
 
 // errNoReader says that nobody knows how the files are read.
@@ -67,6 +67,9 @@ func (k *kit) source(ctx context.Context, folder string, t table) (string, error
 			return strings.ReplaceAll(fmt.Sprintf(sql, t.part), "{path}", quoted), nil
 		}
 	}
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".json") }) {
+		return k.fromJSON(folder, names, t)
+	}
 	return "", &broken{errNoReader}
 }
 
@@ -82,16 +85,7 @@ func (k *kit) fromCommand(ctx context.Context, folder string, t table) (string, 
 		}
 		return "", &broken{err}
 	}
-	k.runs++
-	path := filepath.Join(k.Scratch, fmt.Sprintf("rows%d.json", k.runs))
-	if err := k.files.WriteNew(path, out, 0o600); err != nil {
-		return "", &broken{err}
-	}
-	columns := "id: 'VARCHAR', value: 'VARCHAR'"
-	if t.part {
-		columns += ", part: 'VARCHAR'"
-	}
-	return fmt.Sprintf("SELECT * FROM read_json('%s', format = 'newline_delimited', columns = {%s})", strings.ReplaceAll(path, "'", "''"), columns), nil
+	return k.fromLines(bytes.NewReader(out), nil, t)
 }
 
 func lastLine(text []byte) string {

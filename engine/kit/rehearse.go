@@ -84,7 +84,7 @@ func (r *Rehearsal) Run(ctx context.Context, e *engine.Engine, o engine.Options)
 	}
 	err := e.Run(ctx, o)
 	for _, p := range problems(err) { // those that no event has told among them
-		r.say(line{Task: p.Task, Kind: kindOf(p), Text: p.Error()})
+		r.say(line{Task: p.Task, Kind: kindOf(p), Text: p.Message})
 	}
 	r.mu.Lock()
 	last := line{Points: points, Said: r.said}
@@ -149,7 +149,9 @@ func (r *Rehearsal) Report(e report.Event) {
 	case report.OutputLanded:
 		r.say(line{Task: e.Task, Rows: e.Rows})
 	case report.TaskFailed, report.Problem:
-		r.say(line{Task: e.Task, Kind: kindOf(e.Problem), Text: e.Message})
+		if e.Problem != nil {
+			r.say(line{Task: e.Task, Kind: kindOf(e.Problem), Text: e.Problem.Message})
+		}
 	}
 }
 
