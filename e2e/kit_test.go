@@ -65,7 +65,7 @@ func TestEachCheckOfTheKitFindsItsMistake(t *testing.T) {
 		{"first-batch", "many", " rows differ, as missing: "},
 		{"file-seam", "files", " rows differ, as missing: "},
 		{"one-partition", "partitions", " rows differ, as missing: "},
-		{"hoards", "limits", "its limit is 64 MiB"},
+		{"hoards", "limits", "its limit is 32 MiB"},
 		{"talks", "log", "for 3 rows it logged and printed 6000 bytes"},
 		{"swallows", "failure", "file_write, failed: "},
 		{"greedy", "capabilities", "it asks for files, and never used it"},
@@ -76,11 +76,12 @@ func TestEachCheckOfTheKitFindsItsMistake(t *testing.T) {
 		t.Run(c.writer, func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, "")
+			p.write("case.yaml", "memory: 32MiB\n")
 			exit := 4
 			if c.check == "" {
 				exit = 0
 			}
-			k := p.test(t, exit, brokenModule(t), "--writer", c.writer)
+			k := p.test(t, exit, brokenModule(t), "--writer", c.writer, "--points", "3", "--config", "case.yaml")
 			if got := strings.Join(k.outcomes("failed"), ","); got != c.check {
 				t.Errorf("failed: %q, want %q", got, c.check)
 			}

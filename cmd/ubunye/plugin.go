@@ -16,7 +16,7 @@ import (
 func (a *app) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "plugin", Short: "Writers: those that are built in, those of a pipeline, and files", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(a.pluginListCommand(), a.pluginInspectCommand(), a.pluginAddCommand(), a.pluginRemoveCommand(), a.pluginTestCommand(), a.pluginRehearseCommand())
+	cmd.AddCommand(a.pluginListCommand(), a.pluginInspectCommand(), a.pluginAddCommand(), a.pluginRemoveCommand(), a.pluginTestCommand(), a.pluginNewCommand(), a.pluginRehearseCommand())
 	return cmd
 }
 

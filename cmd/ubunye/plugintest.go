@@ -22,6 +22,7 @@ type testFlags struct {
 	lookFlags
 	caseFile, writer string
 	only             []string
+	points           int
 	json             bool
 }
 
@@ -51,7 +52,9 @@ without a case.`
 	s.StringVar(&f.caseFile, "config", "", "the case `FILE`")
 	s.StringVar(&f.writer, "writer", "", "which `WRITER` of the module is meant")
 	s.StringSliceVar(&f.only, "only", nil, "make only the `CHECK` of this name; may be repeated")
+	s.IntVar(&f.points, "points", 0, "kill each run at no more than `NUMBER` of its operations (default 12)")
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml")
+	complete(cmd, "points", cobra.NoFileCompletions)
 	complete(cmd, "writer", cobra.NoFileCompletions)
 	complete(cmd, "only", func(_ *cobra.Command, _ []string, begun string) (all []cobra.Completion, _ cobra.ShellCompDirective) {
 		for _, name := range kit.Names() {
@@ -72,7 +75,7 @@ without a case.`
 }
 
 func (a *app) testPlugin(ctx context.Context, name string, f testFlags) (err error) {
-	o := kit.Options{Case: config.DefaultCase(), Only: f.only, Now: time.Now}
+	o := kit.Options{Case: config.DefaultCase(), Only: f.only, Points: f.points, Now: time.Now}
 	if f.caseFile != "" {
 		if o.Case, err = config.LoadCase(f.caseFile); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,7 +31,7 @@ func checks() []check {
 		{"many", "thousands of rows, which come in several batches, are all there", []string{"rows"}, tables("many", lines(60_000))},
 		{"files", "with target_file_size the rows may be in several files, and are all there", []string{"many"}, severalFiles},
 		{"partitions", "partitions of any value hold the rows that they should, or are refused", []string{"rows"}, tables("partitions", parts)},
-		{"limits", "two million rows pass through it within its memory and time", []string{"many", "counts"}, limits},
+		{"limits", "half as many bytes again as it has memory pass through it in time", []string{"many", "counts"}, limits},
 		{"log", "it does not say more than a person can read", []string{"rows"}, quiet},
 		{"failure", "an operation that fails makes it fail: it never says that all is well", []string{"many"}, failure},
 		{"capabilities", "it asks for no capability that it does not use", []string{"rows", "many"}, capabilities},
@@ -328,13 +329,16 @@ func severalFiles(ctx context.Context, k *kit, _ string) error {
 	return err
 }
 
+// bytesOfLine is about how many a row of lines has.
+const bytesOfLine = 45
+
 func limits(ctx context.Context, k *kit, _ string) error {
-	const rows = 2_000_000
+	rows := int(k.Case.Memory * 3 / 2 / bytesOfLine)
 	_, d, err := k.write(ctx, task{name: "limits", table: lines(rows)})
 	if err != nil {
 		return wrongf("of %d rows: %w", rows, err)
 	}
-	if got := d.rows["limits"]; got != rows {
+	if got := d.rows["limits"]; got != int64(rows) {
 		return wrongf("it was given %d rows and counts %d", rows, got)
 	}
 	return nil
@@ -351,19 +355,20 @@ func quiet(ctx context.Context, k *kit, _ string) error {
 	return err
 }
 
-// mostPoints is at how many of a run's operations something is done to it: the first and the last are always among them.
-const mostPoints = 12
+// usualPoints is at how many of a run's operations something is done to it, unless the options say so.
+const usualPoints = 12
 
-// spread chooses at most so many of n operations.
-func spread(n int) (all []int) {
-	for i := range min(n, mostPoints) {
+// spread chooses some of n operations, evenly; the first and the last are always among them.
+func (k *kit) spread(n int) (all []int) {
+	most := cmp.Or(k.Points, usualPoints)
+	for i := range min(n, most) {
 		at := i + 1
-		if n > mostPoints {
-			at = 1 + i*(n-1)/(mostPoints-1)
+		if n > most && most > 1 {
+			at = 1 + i*(n-1)/(most-1)
 		}
 		all = append(all, at)
 	}
-	return slices.Compact(all)
+	return all
 }
 
 // failure has each operation fail once. The writer may go on without it only if the rows are all there.
@@ -373,7 +378,7 @@ func failure(ctx context.Context, k *kit, _ string) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range spread(len(d.points)) {
+	for _, n := range k.spread(len(d.points)) {
 		p, err := k.project(task{name: "failure", table: t})
 		if err != nil {
 			return err

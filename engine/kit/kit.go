@@ -41,6 +41,7 @@ type Options struct {
 	Writer  string       // which of its writers; empty: the only one
 	Case    *config.Case // what it needs
 	Only    []string     // names of checks; none: all
+	Points  int          // of a run, at most so many operations are killed at, or made to fail; 0: 12
 	Scratch string       // a folder for it alone, which is there
 	Now     func() time.Time
 	Each    func(Result) // is given each result as soon as it is there; may be nil

@@ -113,7 +113,7 @@ func kill(ctx context.Context, k *kit, mode string) error {
 	if err != nil {
 		return wrongf("nobody killed it, and it failed: %w", err)
 	}
-	for _, n := range spread(len(whole.points)) {
+	for _, n := range k.spread(len(whole.points)) {
 		if err := k.killAt(ctx, t, n); err != nil {
 			if _, ok := err.(*broken); ok {
 				return err

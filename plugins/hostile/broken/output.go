@@ -29,6 +29,7 @@ type output struct {
 	skip   bool     // the first of several files
 	open   map[string]*part
 	kept   [][]byte
+	texts  map[string][]byte // of the last batch, to be used again
 	answer abi.StageAnswer
 }
 
@@ -57,7 +58,13 @@ func (o *output) batch(b *sdk.Batch) error {
 	if o.writer == talks {
 		o.host.Log(abi.LevelInfo, string(bytes.Repeat([]byte("I see rows. "), 500)))
 	}
-	texts := map[string][]byte{}
+	if o.texts == nil {
+		o.texts = map[string][]byte{}
+	}
+	texts := o.texts
+	for key := range texts {
+		texts[key] = texts[key][:0]
+	}
 	counts := map[string]int64{}
 	partitions := map[string]map[string]string{}
 	for row := range b.Rows {
@@ -73,10 +80,13 @@ func (o *output) batch(b *sdk.Batch) error {
 		texts[key] = o.line(texts[key], b, row)
 		counts[key]++
 	}
-	if len(texts) == 0 && len(o.by) == 0 { // a batch without rows makes a file all the same
+	if _, there := texts[""]; !there && len(o.by) == 0 { // a batch without rows makes a file all the same
 		texts[""] = nil
 	}
 	for key, text := range texts {
+		if counts[key] == 0 && key != "" {
+			continue // a partition of an earlier batch
+		}
 		if o.writer == hoards {
 			o.kept = append(o.kept, bytes.Clone(text))
 		}
