@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth orders generate venv model test sim editor bench torture mutants check .FORCE
+.PHONY: rust needs help build plugins quickstart fixedwidth orders generate venv model test sim editor bench torture mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -80,7 +80,13 @@ generate: ## write the schemas and pages that follow from the declarations in th
 model: ## check the models of the ledger, and that each of their faults is found
 	@scripts/model.sh
 
-test: plugins bin/ubunye-fault venv model ## run every test, with the race detector and in random order
+rust: ## install Rust for WebAssembly, of Debian 12 (as root)
+	@[ -d /usr/lib/rustlib/wasm32-wasi ] && [ -x /usr/bin/cargo ] || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "make test needs Rust for WebAssembly (Debian: apt-get install cargo libstd-rust-dev-wasm32 lld)" >&2; exit 1; }; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends cargo rustc libstd-rust-dev-wasm32 lld >/dev/null; }
+	cd plugins/sdk-rust && PATH=/usr/bin:$$PATH CARGO_TARGET_DIR=../../.build/sdk-rust cargo test --quiet --offline
+
+test: plugins bin/ubunye-fault venv rust model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -count=1 -timeout=20m ./...
 
 sim: ## play ten thousand seeds of the deterministic simulation of the ledger

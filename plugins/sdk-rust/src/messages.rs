@@ -191,3 +191,56 @@ fn dispatch(call: &str, request: &[u8], writers: &[&dyn Writer], host: &dyn Host
         _ => Err(format!("the call {} is not known", call).into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::FakeHost;
+
+    struct Lines;
+
+    impl Writer for Lines {
+        fn describe(&self) -> Description {
+            Description { name: "lines".into(), version: "1".into(), modes: vec![("append".into(), Class::Claims)], files: true, ..Description::default() }
+        }
+
+        fn plan(&self, r: &PlanRequest) -> Result<PlanAnswer, Failure> {
+            let will = format!("{} {} {:?} {}", r.output.mode, r.epoch, r.output.options, r.output.target_file_size);
+            Ok(PlanAnswer { class: Class::Claims, target: r.output.target.clone(), problems: vec![], will })
+        }
+
+        fn stage(&self, host: &dyn Host, r: &StageRequest) -> Result<StageAnswer, Failure> {
+            if r.schema.is_empty() {
+                return Err(Failure::value("no \"column\"", "declare one"));
+            }
+            let mut file = host.create_file(None, "txt")?;
+            file.write(b"abc")?;
+            Ok(StageAnswer { files: vec![file.close(2)?] })
+        }
+    }
+
+    fn ask(call: &str, request: &str) -> (String, bool) {
+        let (answer, failed) = answer(call, request.as_bytes(), &[&Lines], &FakeHost::default());
+        (String::from_utf8(answer).unwrap(), failed)
+    }
+
+    #[test]
+    fn calls_are_answered() {
+        let (answer, failed) = ask("describe", "{}");
+        assert_eq!(answer, r#"{"abi":1,"writers":[{"abi":1,"name":"lines","version":"1","doc":"","modes":[{"name":"append","class":"claims"}],"options":{},"capabilities":["relation","files"]}]}"#);
+        assert!(!failed);
+        let plan = r#"{"writer":"lines","output":{"name":"o","mode":"append","target":"/t","target_file_size":7,"options":{"a":"b"}},"epoch":3,"time":"t","memory":1}"#;
+        assert_eq!(ask("plan", plan).0, r#"{"class":"claims","target":"/t","problems":[],"will":"append 3 {\"a\": \"b\"} 7"}"#);
+        let stage = r#"{"writer":"lines","output":{},"relation":"r","schema":[{"name":"c","type":"BIGINT"}],"epoch":1}"#;
+        assert_eq!(ask("stage", stage).0, r#"{"files":[{"name":"file-0.txt","partition":{},"rows":2,"bytes":3}],"rows":2}"#);
+    }
+
+    #[test]
+    fn failures_are_told() {
+        assert_eq!(ask("stage", r#"{"writer":"lines"}"#), (r#"{"code":"value","message":"no \"column\"","hint":"declare one"}"#.into(), true));
+        for (call, request) in [("plan", "{"), ("plan", r#"{"writer":"other"}"#), ("dance", r#"{"writer":"lines"}"#)] {
+            let (answer, failed) = ask(call, request);
+            assert!(failed && answer.starts_with(r#"{"code":"error","message":""#), "{}", answer);
+        }
+    }
+}
