@@ -124,7 +124,7 @@ func (e *Engine) writers(o Options) (*run, error) {
 	}
 	for _, k := range lockedPlugins(r.lock, o.File) {
 		if r.plugin(k.Name) == nil { // no output uses it yet
-			p := config.Plugin{Name: k.Name, Path: k.Path, SHA256: k.SHA256, Writer: k.Writer, Files: k.Files, Locked: true}
+			p := config.Plugin{Name: k.Name, Path: k.Path, SHA256: k.SHA256, Writer: k.Writer, Files: k.Files, Table: k.Table, Locked: true}
 			p.PathPos.File, p.SHAPos.File = k.File, k.File
 			r.config.Plugins = append(r.config.Plugins, p)
 		}
@@ -173,7 +173,7 @@ func (r *run) refusal(p *config.Plugin, d abi.Description) string {
 	}
 	var why error
 	usable := slices.ContainsFunc(d.Modes, func(m abi.Mode) bool {
-		_, err := r.delivered(*p, d, m.Name, m.Class)
+		_, err := r.delivered(*p, d, m.Name, deliveryOf(d, m.Class))
 		if why == nil {
 			why = err
 		}

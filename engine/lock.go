@@ -37,7 +37,7 @@ func lockedPlugins(l *lockfile.Lock, file string) (all []config.Locked) {
 	}
 	for _, p := range l.Plugins {
 		all = append(all, config.Locked{Name: p.Name, File: filepath.Join(folder, lockfile.Name), Path: filepath.Join(abs, filepath.FromSlash(p.Path)), SHA256: p.SHA256,
-			Writer: p.Writer, Files: slices.Contains(p.Allow, string(abi.CapFiles))})
+			Writer: p.Writer, Files: slices.Contains(p.Allow, string(abi.CapFiles)), Table: slices.Contains(p.Allow, string(abi.CapTable))})
 	}
 	return all
 }

@@ -191,14 +191,17 @@ func (a *adding) name(d abi.Description) error {
 	if wrong := config.CheckName(a.pinned.Name); wrong != "" {
 		return &problem.Problem{Code: problem.Usage, Message: wrong, Hint: "give it another one: --name NAME"}
 	}
+	grants := []string{string(abi.CapFiles), string(abi.CapTable)}
 	for _, c := range a.new.Allow {
-		if c != string(abi.CapFiles) {
-			return &problem.Problem{Code: problem.Usage, Message: fmt.Sprintf("%q cannot be allowed", c), Hint: "it may be " + string(abi.CapFiles)}
+		if !slices.Contains(grants, c) {
+			return &problem.Problem{Code: problem.Usage, Message: fmt.Sprintf("%q cannot be allowed", c), Hint: "it may be " + strings.Join(grants, " or ")}
 		}
 	}
 	a.pinned.Allow = slices.Compact(slices.Sorted(slices.Values(a.new.Allow)))
-	if slices.Contains(d.Capabilities, abi.CapFiles) && !slices.Contains(a.pinned.Allow, string(abi.CapFiles)) {
-		return &problem.Problem{Code: problem.ConfigInvalid, Message: "plugin " + a.pinned.Name + " asks for the capability files, which is not granted", Hint: "if it is to have it: --allow files"}
+	for _, c := range grants {
+		if slices.Contains(d.Capabilities, abi.Capability(c)) && !slices.Contains(a.pinned.Allow, c) {
+			return &problem.Problem{Code: problem.ConfigInvalid, Message: "plugin " + a.pinned.Name + " asks for the capability " + c + ", which is not granted", Hint: "if it is to have it: --allow " + c}
+		}
 	}
 	have := a.lock.Find(a.pinned.Name)
 	if have == nil {

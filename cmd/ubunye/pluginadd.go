@@ -47,11 +47,11 @@ annotation io.ubunye.signature.ed25519.`
 	s := cmd.Flags()
 	s.StringVar(&n.Name, "name", "", "`NAME` that outputs are to call it; without it the writer's own")
 	s.StringVar(&n.Writer, "writer", "", "which `WRITER` of the module is meant")
-	s.StringArrayVar(&n.Allow, "allow", nil, "a `CAPABILITY` that it is granted beside relation: files; may be repeated")
+	s.StringArrayVar(&n.Allow, "allow", nil, "a `CAPABILITY` that it is granted beside relation: files or table; may be repeated")
 	s.StringVar(&n.Trust, "trust", "", "`FILE` of a public key that is trusted from now on")
 	s.BoolVar(&n.Replace, "replace", false, "take this module in place of another one of its name")
 	_ = cmd.MarkFlagFilename("trust", "pem", "pub")
-	complete(cmd, "allow", cobra.FixedCompletions([]cobra.Completion{"files"}, cobra.ShellCompDirectiveNoFileComp))
+	complete(cmd, "allow", cobra.FixedCompletions([]cobra.Completion{"files", "table"}, cobra.ShellCompDirectiveNoFileComp))
 	for _, name := range []string{"name", "writer"} {
 		complete(cmd, name, cobra.NoFileCompletions)
 	}

@@ -64,7 +64,7 @@ func messages() map[string][]any {
 		"describe.answer": {&abi.DescribeAnswer{ABI: 1, Writers: []abi.Description{{ABI: 1, Name: "n", Version: "v", Doc: "d", Options: abi.JSON(`{}`), Capabilities: []abi.Capability{abi.CapSQL},
 			Modes: []abi.Mode{{Name: "m", Class: abi.ClassOnce, Exceptions: []abi.Exception{{Options: map[string]string{"k": "*"}, Class: abi.ClassNamed}}}}}}}},
 		"plan.request":              {&abi.PlanRequest{Writer: "w", Output: out, Epoch: 5, Batch: &batch, Time: now, Memory: 6}},
-		"plan.answer":               {&abi.PlanAnswer{Class: abi.ClassOnce, Target: "/t", Exists: "version 0", Warnings: []string{"w"}, Problems: []abi.Problem{{Field: "f", Message: "m", Hint: "h"}}, Will: "w"}},
+		"plan.answer":               {&abi.PlanAnswer{Class: abi.ClassOnce, Target: "/t", Exists: "version 0", Warnings: []string{"w"}, Reads: 2, Problems: []abi.Problem{{Field: "f", Message: "m", Hint: "h"}}, Will: "w"}},
 		"stage.request":             {&abi.StageRequest{Writer: "w", Output: out, Relation: "r", Schema: columns, Epoch: 5, Batch: &batch, Time: now, Memory: 6}},
 		"stage.answer":              {&abi.StageAnswer{Files: []abi.StagedFile{file}, Rows: 1, State: abi.JSON(`[1]`)}, &abi.StageAnswer{}},
 		"commit.request":            {&abi.CommitRequest{Writer: "w", Output: out, Batch: batch, Files: []abi.StagedFile{file}, State: abi.JSON(`[1]`), Time: now, Memory: 6}},

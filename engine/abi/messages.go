@@ -11,6 +11,7 @@ type Output struct {
 	Options        map[string]string `json:"options,omitempty"`          // the options of the pipeline, values as text
 	Keys           []string          `json:"keys,omitempty"`             // columns that identify a row
 	ReplaceWhere   string            `json:"replace_where,omitempty"`    // SQL condition on the rows that are replaced
+	Slice          map[string]string `json:"slice,omitempty"`            // of mode overwrite_partitions: partition columns that a variable of the batch fixes, with its value: what is replaced also when no row is of it
 	Schema         string            `json:"schema,omitempty"`           // what becomes of columns that the table lacks: "strict" or "add_columns"; empty: not given
 }
 
@@ -31,6 +32,7 @@ type PlanAnswer struct {
 	Exists   string    `json:"exists,omitempty"`   // of a writer that makes commits, for the modes error_if_exists and ignore: the data that is there already and is not this batch's, as "version 3"
 	Problems []Problem `json:"problems,omitempty"` // what is wrong with the output
 	Warnings []string  `json:"warnings,omitempty"` // what a person should know of the target, each on one line
+	Reads    int       `json:"reads,omitempty"`    // how often stage is going to read the rows; more than once: they are computed once and kept, so that each time they are the same. 0: once
 	Will     string    `json:"will"`               // one line: what the writer is going to do
 }
 
@@ -113,6 +115,7 @@ type EncodeRequest struct {
 	OrderBy        []string          `json:"order_by,omitempty"`         // SQL order terms for the rows in a file
 	TargetFileSize int64             `json:"target_file_size,omitempty"` // bytes at which a new file is begun
 	Statistics     bool              `json:"statistics,omitempty"`       // per-column nulls, min and max
+	SkipEmpty      bool              `json:"skip_empty,omitempty"`       // no file when there are no rows
 }
 
 // EncodeAnswer names the files.

@@ -56,11 +56,12 @@ type CommitAnswer struct {
 }
 
 // ResolveRequest is the request of the call resolve: what does the log hold of a batch, and which of these files has it ever
-// named? The engine asks before anything is staged, and of a dead run's files before it removes any.
+// named? The engine asks before anything is staged; and of a dead run's files, with that run and its epoch in Batch, before it
+// removes any that were not named: that run can make no commit any more.
 type ResolveRequest struct {
 	Writer string   `json:"writer"`          // which of the module's writers
 	Output Output   `json:"output"`          // the output
-	Batch  Batch    `json:"batch"`           // what is looked for
+	Batch  Batch    `json:"batch"`           // what is looked for; with Files, run and epoch are the dead run's
 	Files  []string `json:"files,omitempty"` // of a dead run, by their names below the target
 	Time   string   `json:"time"`            // now, by RFC 3339: a module has no clock
 	Memory int64    `json:"memory"`          // bytes of memory that the module may use
@@ -68,7 +69,7 @@ type ResolveRequest struct {
 
 // ResolveAnswer is its answer. What cannot be told for certain is a failure of the call, never a short answer.
 type ResolveAnswer struct {
-	Mark  Mark     `json:"mark"`            // the commit of the batch with the highest epoch, whoever made it
+	Mark  Mark     `json:"mark"`            // the commit of the batch with the highest epoch, whoever made it; up to Batch.After its run and commit may be missing
 	Named []string `json:"named,omitempty"` // which of the files the log has ever named, whether they are in the table now or not
 }
 

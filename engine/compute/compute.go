@@ -270,6 +270,7 @@ type Encode struct {
 	OrderBy        []string          // SQL order terms, for clustering; parallel writers may leave small breaks in the order
 	TargetFileSize int64             // bytes at which a new file is begun, roughly; 0: one file a partition. Not with PartitionBy
 	Options        map[string]string // format options, as "compression"
+	SkipEmpty      bool              // no file when there are no rows
 	Statistics     bool              // per-column nulls, min and max wanted; text files have none
 }
 

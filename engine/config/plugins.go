@@ -25,6 +25,7 @@ type Locked struct {
 	SHA256 string // 64 lower-case hexadecimal digits
 	Writer string
 	Files  bool // it was granted files of its own
+	Table  bool // it was granted those of the target
 }
 
 // lockFile is what the lock is called.
@@ -41,7 +42,7 @@ func (l *loader) locked(name string) *Locked {
 // plugin reads the declaration of one plugin.
 func (l *loader) plugin(name string, s section) Plugin {
 	p := Plugin{Name: name, Path: s.path("path"), SHA256: strings.ToLower(s.text("sha256")), Writer: s.text("writer"), Memory: s.number("memory"),
-		Timeout: s.duration("timeout"), Files: s.sub("allow").on("files"), Pos: s.pos, PathPos: s.where("path"), SHAPos: s.where("sha256")}
+		Timeout: s.duration("timeout"), Files: s.sub("allow").on("files"), Table: s.sub("allow").on("table"), Pos: s.pos, PathPos: s.where("path"), SHAPos: s.where("sha256")}
 	if n := s.n.get("memory"); n != nil && !n.bad && p.Memory > mostMemory {
 		l.at(n, s.at+".memory: "+n.text+" is more than a WebAssembly module can have", "4GiB is the most")
 	}
@@ -76,6 +77,9 @@ func (p *Plugin) fromLock(k Locked, s section) {
 	}
 	if s.sub("allow").n.get("files") == nil {
 		p.Files = k.Files
+	}
+	if s.sub("allow").n.get("table") == nil {
+		p.Table = k.Table
 	}
 	p.Locked = p.SHA256 == k.SHA256 && p.Writer == k.Writer
 }

@@ -107,7 +107,7 @@ func checkPlan(a *abi.PlanAnswer) error {
 // checkCommit finds outcomes that cannot be: what the engine is going to rely on must fit the batch, and what was put.
 func checkCommit(a *abi.CommitAnswer, b abi.Batch, put bool) error {
 	a.Message, a.Hint = line(a.Message), line(a.Hint)
-	mine, err := a.Mark.Epoch == b.Epoch && a.Mark.Run == b.Run, checkMark(&a.Mark)
+	mine, err := a.Mark.Epoch == b.Epoch && a.Mark.Run == b.Run, checkMark(&a.Mark, 0)
 	if err != nil {
 		return err
 	}
@@ -144,12 +144,13 @@ func checkResolve(a *abi.ResolveAnswer, req abi.ResolveRequest) error {
 		}
 		asked[name] = false
 	}
-	return checkMark(&a.Mark)
+	return checkMark(&a.Mark, req.Batch.After)
 }
 
-func checkMark(m *abi.Mark) error {
+// checkMark looks at a commit. Of one that the ledger knows, up to an epoch, nothing more need be told.
+func checkMark(m *abi.Mark, known int64) error {
 	m.Run, m.Commit = line(m.Run), line(m.Commit)
-	if m.Epoch < 0 || m.Epoch == 0 && (m.Run != "" || m.Commit != "") || m.Epoch > 0 && m.Commit == "" {
+	if m.Epoch < 0 || m.Epoch == 0 && (m.Run != "" || m.Commit != "") || m.Epoch > known && m.Commit == "" {
 		return fmt.Errorf("there is no commit %q of epoch %d by run %q", m.Commit, m.Epoch, m.Run)
 	}
 	return nil

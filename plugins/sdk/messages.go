@@ -88,6 +88,8 @@ func decodeOutput(d *jsontext.Decoder) (m abi.Output) {
 			m.Keys = d.Texts()
 		case "replace_where":
 			m.ReplaceWhere = d.Text()
+		case "slice":
+			m.Slice = d.Pairs()
 		case "schema":
 			m.Schema = d.Text()
 		default:
@@ -309,6 +311,7 @@ func encodePlanAnswer(m abi.PlanAnswer) func(*jsontext.Encoder) {
 				})
 			}
 			e.TextsIf("warnings", m.Warnings)
+			e.NumberIf("reads", int64(m.Reads))
 			e.Field("will").Text(m.Will)
 		})
 	}
@@ -377,6 +380,7 @@ func encodeEncodeRequest(m abi.EncodeRequest) func(*jsontext.Encoder) {
 			e.TextsIf("order_by", m.OrderBy)
 			e.NumberIf("target_file_size", m.TargetFileSize)
 			e.BooleanIf("statistics", m.Statistics)
+			e.BooleanIf("skip_empty", m.SkipEmpty)
 		})
 	}
 }

@@ -96,6 +96,7 @@ func Run(t *testing.T, h Harness) {
 		{"EncodeTargetFileSize", encodeTargetFileSize},
 		{"EncodeExactSums", encodeExactSums},
 		{"EncodeStatistics", encodeStatistics},
+		{"EncodeSkipEmpty", encodeSkipEmpty},
 		{"EncodeMistakes", encodeMistakes},
 		{"EncodeCSVValues", encodeCSVValues},
 		{"EncodeCSVRoundTrip", encodeCSVRoundTrip},
