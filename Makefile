@@ -89,6 +89,7 @@ rust: ## install Rust for WebAssembly, of Debian 12 (as root)
 
 test: plugins bin/ubunye-fault venv rust model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -count=1 -timeout=20m ./...
+	$(GO) test -shuffle=on -count=1 -run StoppedAtEveryOperation ./engine/ledger
 
 sim: ## play ten thousand seeds of the deterministic simulation of the ledger
 	$(GO) test -count=1 -timeout=20m ./engine/ledger/sim -run '^TestSim$$' -seeds=10000 -v

@@ -318,7 +318,17 @@ func TestR46R51_OtherParameters(t *testing.T) {
 		p := fail(t)
 		p.runDay("2026-01-01", "--task", "rates", "--new-run").must(t, 0).says(t, "run 1 stays unfinished (rates), and this is run 2")
 		same(t, "state files", p.stateNames("shop"), []string{"current/1.1", "succeeded/2.1"})
-		r := p.runDay("2026-01-01").must(t, 1).says(t, "finished since")
+		if r := p.runDay("2026-01-01").must(t, 1).says(t, "finished since"); strings.Contains(r.stderr, "--resume") {
+			t.Errorf("nothing is left to run, and it says: %s", r.stderr)
+		}
+		p.runDay("2026-01-01", "--resume").must(t, 0).says(t, "clean is kept as finished ")
+		p.hasRecovered("with --resume")
+	})
+	t.Run("one task was run by itself", func(t *testing.T) {
+		p := withoutRates(t)
+		p.write("rates.csv", "code,rate\nEUR,1.0\n")
+		p.runDay("2026-01-01", "--task", "clean").must(t, 0)
+		r := p.runDay("2026-01-01").must(t, 1).oneLine(t).says(t, "finished since")
 		command := regexp.MustCompile(`run the rest: ([^;]*--resume)`).FindStringSubmatch(r.stderr)
 		if command == nil {
 			t.Fatalf("no command in: %s", r.stderr)
@@ -329,7 +339,7 @@ func TestR46R51_OtherParameters(t *testing.T) {
 	t.Run("configuration of what is kept", func(t *testing.T) {
 		p := fail(t)
 		p.write("pipeline.yaml", strings.Replace(recoveryPipeline, "from: raw, format: csv, path: lake/orders", "from: raw, format: csv, path: lake/orders, mode: overwrite", 1))
-		p.runDay("2026-01-01").must(t, 1).oneLine(t).says(t, "configuration of task clean: was ")
+		p.runDay("2026-01-01").must(t, 1).oneLine(t).says(t, "configuration of task clean: changed are outputs.orders;")
 		p.runDay("2026-01-01", "--rerun").must(t, 0).says(t, "continuing run 1 as attempt 2")
 	})
 	t.Run("other tasks", func(t *testing.T) {

@@ -57,8 +57,8 @@ func TestR40ASecondRunIsRefused(t *testing.T) {
 	before := p.files(".")
 	r := p.runDay("2026-01-01").must(t, 1).oneLine(t)
 	r.says(t, "would add the batch twice", "--rerun", "clean_orders", "dt=2026-01-01", "variable")
-	if r.stdout != "" {
-		t.Fatalf("a refused run printed a result: %s", r.stdout)
+	if r.stdout != "" || strings.Contains(r.stderr, "--resume") {
+		t.Fatalf("a refused run of which nothing is left says %s%s", r.stdout, r.stderr)
 	}
 	same(t, "files after a refusal", p.files("."), before)
 }

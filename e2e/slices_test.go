@@ -146,3 +146,15 @@ func (p *project) slice(m *target, run sliceRun) {
 		}
 	}
 }
+
+// A row with the day of another batch replaces that day, and is told of.
+func TestRowsOutsideTheSlice(t *testing.T) {
+	p := newProject(t, strings.NewReplacer("MODE", "overwrite_partitions", "LAYOUT", "dt, region", "FORMAT", "parquet").Replace(slicesPipeline))
+	p.write("landing/2026-01-01.csv", "id,region,dt\n1,eu,2026-01-01\n2,us,2026-01-01\n")
+	if r := p.runDay("2026-01-01").must(t, 0); strings.Contains(r.stderr, "outside") {
+		t.Errorf("nothing is outside the slice: %s", r.stderr)
+	}
+	p.write("landing/2026-01-02.csv", "id,region,dt\n3,eu,2026-01-02\n4,us,2026-01-01\n")
+	p.runDay("2026-01-02").must(t, 0).says(t, "task write, output orders: 1 partition outside the slice dt=2026-01-02, which the variables declare, had rows in the result, and was replaced too: dt=2026-01-01/region=us")
+	same(t, "rows", p.rows("lake/orders"), []string{`{"dt": "2026-01-01", "id": "1", "region": "eu"}`, `{"dt": "2026-01-01", "id": "4", "region": "us"}`, `{"dt": "2026-01-02", "id": "3", "region": "eu"}`})
+}

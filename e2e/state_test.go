@@ -219,6 +219,9 @@ func TestC015AcceptAndMv(t *testing.T) {
 		t.Errorf("a damaged file: %s", got)
 	}
 	p.checkState(folder)
+	if got := list(); got[0] != "3|1|(its file was damaged)|accepted" {
+		t.Errorf("a damaged file that was accepted: %q", got)
+	}
 	p.write(folder+"/current/sales.4.1.json", `{"engine":"ubunye","runStateFormatVersion":9}`)
 	accept("4", "--reason", "x").must(t, 1).oneLine(t).says(t, "sales.4.1.json has run state format 9, and this program knows formats up to 8", "use the program that wrote it")
 }

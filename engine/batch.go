@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/expect"
@@ -219,6 +220,7 @@ func (b *batch) land(ctx context.Context) error {
 		}
 		b.emit(e)
 		b.sayEmpty(t, o.Rows, replaced[t.Name])
+		b.sayOutside(t, o.Slice, replaced[t.Name].Parts)
 	}
 	return nil
 }
@@ -238,6 +240,26 @@ func (b *batch) sayEmpty(t plan.Target, rows int64, replaced ledger.Replaced) {
 		did = "was not touched: without rows there are no partitions to replace"
 	}
 	b.warn(fmt.Sprintf("task %s, output %s: the result has no rows; %s %s", b.task.Name, t.Name, t.Written, did))
+}
+
+// sayOutside says which partitions were replaced although the variables of the batch name others: a row with the value of
+// another day replaces that day.
+func (b *batch) sayOutside(t plan.Target, slice string, parts []string) {
+	var outside []string
+	for _, part := range parts {
+		if !inSlice(slice, part) {
+			outside = append(outside, part)
+		}
+	}
+	if t.Mode != modePartitions || len(outside) == 0 {
+		return
+	}
+	named := strings.Join(outside[:min(mostNamed, len(outside))], ", ")
+	if more := len(outside) - mostNamed; more > 0 {
+		named += fmt.Sprintf(", %d more", more)
+	}
+	b.warn(fmt.Sprintf("task %s, output %s: %s outside the slice %s, which the variables declare, had rows in the result, and was replaced too: %s",
+		b.task.Name, t.Name, report.Count(int64(len(outside)), "partition"), slice, named))
 }
 
 // warn is that of the run, for the task: events of tasks side by side are told apart by it.

@@ -86,7 +86,7 @@ func (r *run) wanted() runstate.Start {
 	q := runstate.Start{Recover: runstate.Recover(r.config.State.Recover), Resume: r.options.Resume, Rerun: r.options.Rerun, NewRun: r.options.NewRun}
 	q.Variables, q.Profile, q.Selected = r.batchVariables(), r.config.Profile, r.selected()
 	for _, t := range r.plan.Tasks {
-		task := runstate.Task{Name: t.Name, Config: configHash(t.Config), Appends: r.request(t).Appends, Named: t.Batch.Named, Incremental: t.Incremental() || r.follows(t)}
+		task := runstate.Task{Name: t.Name, Config: configHash(t.Config), Parts: configParts(t.Config), Appends: r.request(t).Appends, Named: t.Batch.Named, Incremental: t.Incremental() || r.follows(t)}
 		for _, in := range t.Inputs {
 			if in.From != nil {
 				task.From = append(task.From, in.From.Task)

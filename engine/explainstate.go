@@ -31,7 +31,7 @@ func (r *run) explainState(err error, _ string) *problem.Problem {
 		return r.explainAlive(at.latest)
 	case errors.As(err, &newer):
 		return &problem.Problem{Code: problem.RecordUnreadable, Message: "refused: " + newer.Error(), Data: "nothing is guessed and nothing was written",
-			Hint: "use the program that wrote it, or a newer one"}
+			Hint: "use the program that wrote it, or a newer one; or, when nothing of that run is wanted any more, move the file to a folder of your own"}
 	case errors.As(err, &unreadable):
 		if inside(r.config.State.Path, unreadable.Path) {
 			return r.explainUnreadableState(unreadable, at.latest)

@@ -209,6 +209,20 @@ func fixed(t plan.Target, b plan.Batch) map[string]string {
 	return values
 }
 
+// inSlice tells whether a folder of partitions lies in a slice, see sliceOf. Everything does if none is declared.
+func inSlice(slice, part string) bool {
+	if slice == "" {
+		return true
+	}
+	have := strings.Split(part, "/")
+	for i, want := range strings.Split(slice, "/") {
+		if i >= len(have) || want != "*" && want != have[i] {
+			return false
+		}
+	}
+	return true
+}
+
 // sliceOf is the part of an output that the batch declares: the partition_by columns that have the name of
 // a variable of the batch hold that variable's value. It gives the names of folders below each other, "*"
 // for a column that is not fixed, down to the last one that is; "" if none is.

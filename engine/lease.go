@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
 	"github.com/ubunye-io/ubunye/engine/runstate"
@@ -103,6 +104,7 @@ func (r *run) nothingToGoOnWith() bool {
 
 // refused tells why the batches of the tasks that are to run cannot be had.
 func (r *run) refused(ctx context.Context, refusals map[string]error) problem.List {
+	r.left = slices.ContainsFunc(r.plan.Tasks, func(t plan.Task) bool { return refusals[t.Name] == nil && !r.done(t.Name) })
 	for _, t := range r.plan.Tasks {
 		if err := refusals[t.Name]; err != nil && !r.done(t.Name) {
 			return r.explain(told(ctx, err), t.Name)

@@ -163,7 +163,7 @@ func (r *run) explainAppended(e *ledger.FinishedError, output string) *problem.P
 
 // keepAndRunTheRest is the way on where other tasks have still to run.
 func (r *run) keepAndRunTheRest() string {
-	if len(r.plan.Tasks) < 2 || r.options.Resume {
+	if !r.left || r.options.Resume {
 		return ""
 	}
 	return " ; to keep what is finished and run the rest: " + r.commandWith("--resume")

@@ -506,8 +506,3 @@ func (r *run) makeSpill() error {
 	}
 	return nil
 }
-
-func configHash(config []byte) string {
-	sum := sha256.Sum256(config)
-	return hex.EncodeToString(sum[:16])
-}

@@ -35,6 +35,7 @@ type StateRun struct {
 	LedgerRun string            `json:"ledger_run,omitempty"` // id of the attempt in the ledger
 	Path      string            `json:"path"`                 // of its state file
 	Foreign   bool              `json:"foreign,omitempty"`    // it is another program's: its actions are no tasks of a pipeline
+	Damaged   bool              `json:"damaged,omitempty"`    // it was given up because its file could not be read
 	Problem   string            `json:"problem,omitempty"`    // why its file cannot be used; absent: it can
 }
 
@@ -123,7 +124,8 @@ func (s *stateDir) stateRun(x *runstate.Found, unjudged map[string]bool) StateRu
 	d := x.Document
 	run.Batch, run.Variables, run.Profile, run.Selected = variablesText(d.App.Variables, d.App.Profile), d.App.Variables, d.App.Profile, d.App.Tasks
 	run.State, run.Of, run.Done = stateOf(x, unjudged), len(d.Actions), len(d.Actions)-len(d.Unfinished())
-	run.Begun, run.Ended, run.LedgerRun, run.Foreign = cmp.Or(d.AttemptStart, d.RunStart), lastEnd(d), d.LedgerRun, d.Migrated != nil
+	run.Begun, run.Ended, run.LedgerRun, run.Foreign = cmp.Or(d.AttemptStart, d.RunStart), lastEnd(d), d.LedgerRun, d.Migrated != nil && !d.Damaged()
+	run.Damaged = d.Damaged()
 	until := run.Ended
 	if run.State == RunRunning {
 		now := s.Now()
@@ -240,7 +242,7 @@ func (e *Engine) StateShow(ctx context.Context, o Options, name string, number i
 	d := x.Document
 	detail := StateDetail{StateRun: s.stateRun(x, unjudged), First: d.RunStart, Compute: d.App.Compute, Version: d.Version.Version, Accepted: acceptance(d.Accepted),
 		Tasks: tasksOf(d), Why: whyNot(x), Commands: []string{}}
-	if d.Migrated != nil {
+	if detail.Foreign {
 		detail.Origin = originText(d.Migrated)
 	}
 	return detail, s.foreseeStart(ctx, x, &detail)

@@ -50,7 +50,12 @@ func (r *run) tellDecision(ctx context.Context) {
 	if text := r.continuedText(); text != "" {
 		r.emit(report.Event{Kind: report.RunContinued, Pipeline: r.config.Name, StateRun: d.Run, Attempt: d.Attempt, Carried: r.carried(), Message: text})
 	}
-	if x := d.Accepted; x != nil {
+	switch x := d.Accepted; {
+	case x == nil:
+	case x.Document.Damaged():
+		r.warn(fmt.Sprintf("run %d was given up, because its file could not be read: what it had done is not known", x.Run))
+	case len(x.Document.Unfinished()) == 0:
+	default:
 		r.warn(fmt.Sprintf("run runId=%d attemptId=%d has unfinished actions (%s), but its state file is accepted", x.Run, x.Attempt, strings.Join(x.Document.Unfinished(), ", ")))
 	}
 	if x := d.Abandoned; x != nil {

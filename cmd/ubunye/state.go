@@ -198,6 +198,8 @@ func (a *app) printRuns(runs []engine.StateRun, named bool) error {
 		switch {
 		case r.State == engine.RunUnreadable:
 			tasks = ""
+		case r.Damaged:
+			batch, tasks = "(its file was damaged)", ""
 		case r.Foreign:
 			batch = strings.TrimSpace(batch + " (Smart Data Lake Builder)")
 		case batch == "":
@@ -254,6 +256,8 @@ func (a *app) stateShowCommand() *cobra.Command {
 func (a *app) printRunDetail(r engine.StateDetail) {
 	batch := ", " + r.Batch
 	switch {
+	case r.Damaged:
+		batch = ", whose file was damaged"
 	case r.Batch == "" && r.Foreign: // whose variables are not known
 		batch = ""
 	case r.Batch == "":

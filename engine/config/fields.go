@@ -35,6 +35,7 @@ type Field struct {
 	Unless   string   // the field beside which it cannot stand; there a Required one need not be
 	Secret   bool     // never printed, hashed or recorded
 	Setting  bool     // may also be set by UBUNYE_<SECTION>__<KEY> and by a flag
+	Zero     bool     // of a Duration: it may be none
 	Later    bool     // known, but not in this version: refused by name
 	Instead  string   // of one that is later: what does its work in this version
 	Constant bool     // the same for every batch: templates may use the environment only

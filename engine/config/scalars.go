@@ -86,8 +86,11 @@ func (f *Field) read(text string) (s scalar, message, hint string) {
 		hint = "write it as " + f.sample()
 	case Duration:
 		d, err := time.ParseDuration(text)
-		if err != nil || d <= 0 {
+		switch {
+		case err != nil:
 			message, hint = quote(text)+" is not a time with its unit", "write it as "+f.sample()
+		case d < 0 || d == 0 && !f.Zero:
+			message, hint = quote(text)+" is no length of time", "write one that is longer than nothing, as "+f.sample()
 		}
 		s.duration = d
 	}

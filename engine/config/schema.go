@@ -153,7 +153,7 @@ func incrementalField() *Field {
 				Doc: "A column of numbers, texts, dates or timestamps that grows: rows are read whose value is above the greatest one that was read. Rows that come later with a value that is not above it are never read; a row without a value ends the task."},
 			{Name: "files", Kind: Choice, Values: []string{"new"}, Example: "new",
 				Doc: "new: files are read that were not read yet; one is known by its name, size and time, so one that was written again is read again, whole."},
-			{Name: "settle", Kind: Duration, Default: "10s", Example: "1m",
+			{Name: "settle", Kind: Duration, Default: "10s", Example: "1m", Zero: true,
 				Doc: "With files: one that was written less than so long ago, by the clock of the ledger's disk, may not be whole yet, and is left for the next run."},
 		}}
 }

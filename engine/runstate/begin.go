@@ -25,7 +25,7 @@ func (d *Decision) Document(app AppConfig, ledgerRun string, now time.Time) *Doc
 			doc.Actions[t.Name] = a
 			continue
 		}
-		doc.Actions[t.Name] = Action{Execution: Execution{Run: d.Run, Attempt: d.Attempt}, State: Pending, Config: t.Config, Objects: d.objects(t.Name)}
+		doc.Actions[t.Name] = Action{Execution: Execution{Run: d.Run, Attempt: d.Attempt}, State: Pending, Config: t.Config, Parts: t.Parts, Objects: d.objects(t.Name)}
 	}
 	if d.previous != nil && !d.previous.foreign() {
 		doc.Others = d.others(doc)

@@ -38,14 +38,15 @@ type Start struct {
 // Task is what a start knows of one task beside the run state.
 type Task struct {
 	Name        string
-	Config      string   // hash of its configuration
-	From        []string // tasks whose output of this run it reads
-	Appends     bool     // it adds to what is there: rows that it did not read before are lost if it is carried over
-	Incremental bool     // it reads what it had not read yet, so that nothing is lost
-	Named       bool     // its batch is named by variables: a finished one is refused
-	Changed     string   // what it read and is another now, or cannot be known; empty: it is certainly unchanged
-	Gone        string   // what it wrote that is not there any more; empty: all of it is there, as far as is known
-	Commit      *Commit  // the last commit of its batch in the ledger; nil: none
+	Config      string            // hash of its configuration
+	Parts       map[string]string // hash of each part of it, by a name that people know
+	From        []string          // tasks whose output of this run it reads
+	Appends     bool              // it adds to what is there: rows that it did not read before are lost if it is carried over
+	Incremental bool              // it reads what it had not read yet, so that nothing is lost
+	Named       bool              // its batch is named by variables: a finished one is refused
+	Changed     string            // what it read and is another now, or cannot be known; empty: it is certainly unchanged
+	Gone        string            // what it wrote that is not there any more; empty: all of it is there, as far as is known
+	Commit      *Commit           // the last commit of its batch in the ledger; nil: none
 }
 
 // Commit is what the ledger says of a finished batch.
@@ -217,6 +218,9 @@ func reconciled(was *Document, tasks []Task) *Document {
 		if done.Objects == nil {
 			done.Objects = a.Objects
 		}
+		if done.Config == a.Config {
+			done.Parts = a.Parts
+		}
 		d.Actions[t.Name] = done
 	}
 	return &d
@@ -236,15 +240,15 @@ func (d *Decision) differences() (all []Difference) {
 		before, had := was.Variables[name]
 		after, has := now.Variables[name]
 		if before != after || had != has {
-			all = append(all, Difference{"variable " + name, before, after})
+			all = append(all, Difference{What: "variable " + name, Was: before, Now: after})
 		}
 	}
 	if was.Profile != now.Profile {
-		all = append(all, Difference{"profile", was.Profile, now.Profile})
+		all = append(all, Difference{What: "profile", Was: was.Profile, Now: now.Profile})
 	}
 	wasSelected, isSelected := selection(was.Tasks), selection(now.Selected)
 	if wasSelected != isSelected {
-		all = append(all, Difference{"selected tasks", wasSelected, isSelected})
+		all = append(all, Difference{What: "selected tasks", Was: wasSelected, Now: isSelected})
 	}
 	known := map[string]bool{}
 	for _, t := range d.start.Tasks {
@@ -253,17 +257,35 @@ func (d *Decision) differences() (all []Difference) {
 		switch {
 		case !there || a.Config == t.Config:
 		case a.Completed() && a.Config != "" && !d.start.Rerun:
-			all = append(all, Difference{"configuration of task " + t.Name, a.Config, t.Config})
+			all = append(all, Difference{What: "configuration of task " + t.Name, Was: a.Config, Now: t.Config, Parts: changedParts(a.Parts, t.Parts)})
 		default:
 			d.Reconfigured = append(d.Reconfigured, t.Name)
 		}
 	}
 	for _, name := range sortedKeys(d.previous.Actions) {
 		if a := d.previous.Actions[name]; !known[name] && a.Completed() && !d.start.Rerun && wasSelected == isSelected {
-			all = append(all, Difference{"task " + name, fmt.Sprintf("finished by attempt %d", a.Execution.Attempt), ""})
+			all = append(all, Difference{What: "task " + name, Was: fmt.Sprintf("finished by attempt %d", a.Execution.Attempt)})
 		}
 	}
 	return all
+}
+
+// changedParts names the parts of a configuration that are not what they were; none if they are not known of both.
+func changedParts(was, now map[string]string) (names []string) {
+	if len(was) == 0 || len(now) == 0 {
+		return nil
+	}
+	for _, name := range sortedKeys(now) {
+		if was[name] != now[name] {
+			names = append(names, name)
+		}
+	}
+	for _, name := range sortedKeys(was) {
+		if _, is := now[name]; !is {
+			names = append(names, name+" (removed)")
+		}
+	}
+	return names
 }
 
 // selection is a selection of tasks as one text; they are run in their own order, whatever that of the selection.

@@ -58,6 +58,14 @@ func TestDecisionAtStart(t *testing.T) {
 			q.Selected, q.Profile, q.Variables, q.Tasks[0].Config = []string{"a2", "a1"}, "prod", map[string]string{"dt": "2"}, "new"
 		}, "", "*runstate.DifferError run 5, attempt 1, is unfinished and was started with other parameters: " +
 			"variable dt: was none, now 2; profile: was none, now prod; selected tasks: was all, now a1, a2; configuration of task a1: was c1, now new"},
+		{"what of a configuration differs is named", found(fileIn(currentDir, Number{5, 1}, true, ok, fail, pend).with(func(x *Found) {
+			a := x.Document.Actions["a1"]
+			a.Parts = map[string]string{"inputs.raw": "1", "transform.out": "2", "outputs.out": "3", "expect.1": "4"}
+			x.Document.Actions["a1"] = a
+		})), func(q *Start) {
+			q.Tasks[0].Config, q.Tasks[0].Parts = "new", map[string]string{"inputs.raw": "1", "transform.out": "other", "outputs.out": "3", "inputs.more": "5"}
+		}, "", "*runstate.DifferError run 5, attempt 1, is unfinished and was started with other parameters: " +
+			"configuration of task a1: changed are inputs.more, transform.out, expect.1 (removed)"},
 		{"somebody mended what has still to run", found(fileIn(currentDir, Number{5, 1}, true, ok, fail, pend)), func(q *Start) { q.Tasks[1].Config = "mended" }, "5.2 recovery a1 | a2 a3 reconfigured a2 marks", ""},
 		{"a finished task is not in the pipeline any more", found(fileIn(currentDir, Number{5, 1}, true, ok, fail, pend)), func(q *Start) { q.Tasks = q.Tasks[1:] }, "",
 			"*runstate.DifferError run 5, attempt 1, is unfinished and was started with other parameters: task a1: was finished by attempt 1, now none"},

@@ -64,12 +64,13 @@ type Action struct {
 	Duration string     `json:"duration,omitempty"`   // how long it took, as ISO 8601 has it: PT1M3.5S
 	Message  string     `json:"msg,omitempty"`        // of one that did not succeed: what went wrong
 
-	Config  string          `json:"configHash,omitempty"`      // hash of the task's configuration
-	Inputs  json.RawMessage `json:"inputs,omitempty"`          // fingerprint of what was read
-	Results []Result        `json:"results,omitzero"`          // what was written, for each output
-	Objects []ObjectState   `json:"dataObjectsState,omitzero"` // how far each incremental input was read
-	Reads   []string        `json:"inputIds,omitzero"`         // names of the inputs
-	Writes  []string        `json:"outputIds,omitzero"`        // names of the outputs
+	Config  string            `json:"configHash,omitempty"`      // hash of the task's configuration
+	Parts   map[string]string `json:"configParts,omitempty"`     // hash of each part of it, as inputs.raw, so that a change can be told by name
+	Inputs  json.RawMessage   `json:"inputs,omitempty"`          // fingerprint of what was read
+	Results []Result          `json:"results,omitzero"`          // what was written, for each output
+	Objects []ObjectState     `json:"dataObjectsState,omitzero"` // how far each incremental input was read
+	Reads   []string          `json:"inputIds,omitzero"`         // names of the inputs
+	Writes  []string          `json:"outputIds,omitzero"`        // names of the outputs
 
 	Accepted *Acceptance `json:"accepted,omitempty"` // a person gave up the task: it counts as completed
 	extra    store.Unknown
@@ -118,7 +119,7 @@ type Acceptance struct {
 // Origin tells what a file was before it was brought to this format. Its actions are those of another program: no
 // task of ours can finish them.
 type Origin struct {
-	Engine string          `json:"engine"`                          // the program: sdlb
+	Engine string          `json:"engine"`                          // the program: sdlb; unknown: the file was damaged
 	Format json.RawMessage `json:"runStateFormatVersion,omitempty"` // its version, as it stood in the file; absent: it had none
 	Zone   string          `json:"timeZone,omitempty"`              // the zone that its times were taken to be in; absent: they had one
 	extra  store.Unknown
@@ -209,6 +210,9 @@ func (d *Document) Unfinished() []string {
 
 // done tells whether the run has ended and left nothing: it belongs into succeeded/.
 func (d *Document) done() bool { return d.Final && len(d.Unfinished()) == 0 }
+
+// Damaged tells of a run that was given up because its file could not be read: what it had done is not known.
+func (d *Document) Damaged() bool { return d.Accepted != nil && d.Accepted.Damaged != "" }
 
 // foreign tells whether the file was another program's.
 func (d *Document) foreign() bool { return d.Migrated != nil }

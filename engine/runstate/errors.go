@@ -122,9 +122,14 @@ type Difference struct {
 	What string // as "variable dt", "selected tasks", "configuration of task clean"
 	Was  string // "" stands for none
 	Now  string
+
+	Parts []string // of a configuration, whose Was and Now are hashes: what of it changed; none: that is not known
 }
 
 func (d Difference) String() string {
+	if len(d.Parts) > 0 {
+		return d.What + ": changed are " + strings.Join(d.Parts, ", ")
+	}
 	return fmt.Sprintf("%s: was %s, now %s", d.What, orNothing(d.Was), orNothing(d.Now))
 }
 
