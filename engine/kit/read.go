@@ -40,14 +40,8 @@ func visible(folder string) (names []string, err error) {
 	return names, nil
 }
 
-// readers give the rows of a folder for the extensions that everybody can read.
-var readers = map[string]string{
-	".parquet": "SELECT * FROM read_parquet('{path}/**/*.parquet', hive_partitioning = %t, hive_types_autocast = false, union_by_name = true)",
-	".csv":     "SELECT * FROM read_csv('{path}/**/*.csv*', all_varchar = true, header = true, delim = ',', quote = '\"', escape = '\"', allow_quoted_nulls = false, hive_partitioning = %t, hive_types_autocast = false)",
-}
-
 // errNoReader says that nobody knows how the files are read.
-var errNoReader = errors.New("nobody knows how its files are read: say so in a case file, as read: {sql: SELECT id, value FROM read_csv('{path}/*.tsv')} (ubunye plugin test --help)")
+var errNoReader = errors.New("nobody knows how its files are read: say so in a case file, as read: {sql: SELECT id, value FROM …} (ubunye plugin test --help)")
 
 // source is SQL that gives the rows of a folder, as somebody else reads them; empty: there are no files.
 func (k *kit) source(ctx context.Context, folder string, t table) (string, error) {
@@ -62,9 +56,9 @@ func (k *kit) source(ctx context.Context, folder string, t table) (string, error
 	case len(k.Case.Command) > 0:
 		return k.fromCommand(ctx, folder, t)
 	}
-	for extension, sql := range readers {
-		if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(filepath.Base(name), extension) }) {
-			return strings.ReplaceAll(fmt.Sprintf(sql, t.part), "{path}", quoted), nil
+	for _, name := range names {
+		if sql, ok := duckdb.FolderSQL(name, folder, t.part); ok {
+			return sql, nil
 		}
 	}
 	if slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".json") }) {

@@ -3,6 +3,7 @@ package duckdb
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"strings"
 )
 
@@ -43,4 +44,18 @@ func Query(ctx context.Context, statement string) (rows [][]*string, err error) 
 		rows = append(rows, row)
 	}
 	return rows, found.Err()
+}
+
+// FolderSQL is SQL for Query that gives the rows of all files of one kind below a folder, those of CSV as texts; with the columns of its
+// partitions if it has some. The kind is that of the file of this name; false: it cannot be told, or not without loss.
+func FolderSQL(name, folder string, partitioned bool) (string, bool) {
+	quoted := strings.ReplaceAll(folder, "'", "''")
+	switch {
+	case strings.HasSuffix(name, ".parquet"):
+		return fmt.Sprintf("SELECT * FROM read_parquet('%s/**/*.parquet', hive_partitioning = %t, hive_types_autocast = false, union_by_name = true)", quoted, partitioned), true
+	case strings.HasSuffix(name, ".csv"):
+		return fmt.Sprintf("SELECT * FROM read_csv('%s/**/*.csv', all_varchar = true, header = true, delim = ',', quote = '\"', escape = '\"', "+
+			"allow_quoted_nulls = false, hive_partitioning = %t, hive_types_autocast = false)", quoted, partitioned), true
+	}
+	return "", false
 }
