@@ -66,7 +66,7 @@ func TestEachCheckOfTheKitFindsItsMistake(t *testing.T) {
 		{"file-seam", "files", " rows differ, as missing: "},
 		{"one-partition", "partitions", " rows differ, as missing: "},
 		{"hoards", "limits", "its limit is 32 MiB"},
-		{"talks", "log", "for 3 rows it logged and printed 6000 bytes"},
+		{"talks", "log", "for 3 rows it logged and printed 4"},
 		{"swallows", "failure", "file_write, failed: "},
 		{"greedy", "capabilities", "it asks for files, and never used it"},
 		{"repeats", "again append", "after a rerun of the second batch: 3 rows differ, as not written: "},

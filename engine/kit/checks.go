@@ -31,7 +31,7 @@ func checks() []check {
 		{"many", "thousands of rows, which come in several batches, are all there", []string{"rows"}, tables("many", lines(60_000))},
 		{"files", "with target_file_size the rows may be in several files, and are all there", []string{"many"}, severalFiles},
 		{"partitions", "partitions of any value hold the rows that they should, or are refused", []string{"rows"}, tables("partitions", parts)},
-		{"limits", "half as many bytes again as it has memory pass through it in time", []string{"many", "counts"}, limits},
+		{"limits", "as many bytes as it has memory pass through it in time", []string{"many", "counts"}, limits},
 		{"log", "it does not say more than a person can read", []string{"rows"}, quiet},
 		{"failure", "an operation that fails makes it fail: it never says that all is well", []string{"many"}, failure},
 		{"capabilities", "it asks for no capability that it does not use", []string{"rows", "many"}, capabilities},
@@ -333,7 +333,7 @@ func severalFiles(ctx context.Context, k *kit, _ string) error {
 const bytesOfLine = 45
 
 func limits(ctx context.Context, k *kit, _ string) error {
-	rows := int(k.Case.Memory * 3 / 2 / bytesOfLine)
+	rows := int(k.Case.Memory / bytesOfLine)
 	_, d, err := k.write(ctx, task{name: "limits", table: lines(rows)})
 	if err != nil {
 		return wrongf("of %d rows: %w", rows, err)
