@@ -109,7 +109,7 @@ mutants: plugins ## break the source by one edit at a time: a test must find eac
 	$(GO) run ./mutants
 
 check: plugins mutants ## formatting, vet, mutants and the rules of the source
-	@test -z "$$(gofmt -l bench cmd configs engine mutants plugins schemas e2e torture)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine mutants plugins schemas e2e torture; exit 1; }
+	@test -z "$$(gofmt -l *.go bench cmd configs engine mutants plugins schemas e2e torture)" || { echo "gofmt would change:"; gofmt -l *.go bench cmd configs engine mutants plugins schemas e2e torture; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
 	@$(GO) build -o .build/schemas ./schemas/gen

@@ -226,6 +226,7 @@ func TestTheCaseFile(t *testing.T) {
 		p.write("case.yaml", text+"\n")
 		p.run("plugin", "test", "fixed.wasm", "--config", "case.yaml").must(t, 2).says(t, says)
 	}
+	p.run("plugin", "test", "delta").must(t, 2).oneLine(t).says(t, "the writer delta asks for table, and there are no tests for that in this version")
 	p.run("plugin", "test", "fixed.wasm", "--only", "row").must(t, 2).oneLine(t).says(t, `there is no check row (did you mean "rows"?)`)
 }
 

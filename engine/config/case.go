@@ -29,8 +29,8 @@ func caseField() *Field {
 		{Name: "timeout", Kind: Duration, Default: "1m"},
 		{Name: "loses", Kind: List, Elem: &Field{Kind: Text}, Example: "[empty, blanks]"},
 		{Name: "read", Kind: Object, Fields: []*Field{
-			{Name: "sql", Kind: Text, Unless: "command", Example: "\"SELECT id, value FROM read_csv('{path}/*.tsv', all_varchar = true)\""},
-			{Name: "command", Kind: List, Unless: "sql", Elem: &Field{Kind: Text}, Example: "[python3, read.py]"},
+			{Name: "sql", Kind: Text, Example: "\"SELECT id, value FROM read_csv('{path}/*.tsv', all_varchar = true)\""},
+			{Name: "command", Kind: List, Elem: &Field{Kind: Text}, Example: "[python3, read.py]"},
 		}},
 	}}
 }
@@ -65,6 +65,9 @@ func loadCase(l *loader, root *node) *Case {
 	}
 	s := section{l: l, n: root, f: top}
 	read := s.sub("read")
+	if n := read.n.get("command"); n != nil && read.n.get("sql") != nil {
+		l.at(n, "read.command stands beside read.sql", "the rows are read by one of them: remove the other")
+	}
 	return &Case{Dir: l.dir, Writer: s.text("writer"), Options: s.options("options"), Memory: s.number("memory"), Timeout: s.duration("timeout"), Loses: s.texts("loses"),
 		SQL: read.text("sql"), Command: read.texts("command")}
 }

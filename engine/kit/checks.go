@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
+	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
@@ -49,7 +50,8 @@ func fits(ctx context.Context, k *kit, _ string) error {
 	}
 	for _, c := range k.writer.Capabilities {
 		if c != abi.CapRelation && c != abi.CapFiles {
-			return &broken{fmt.Errorf("the writer %s asks for %s; there are no tests for that in this version", k.writer.Name, c)}
+			return &broken{&problem.Problem{Code: problem.Usage, Message: fmt.Sprintf("the writer %s asks for %s, and there are no tests for that in this version", k.writer.Name, c),
+				Hint: "what asks for relation and files only can be tested"}}
 		}
 	}
 	if err := k.place(); err != nil {
