@@ -177,13 +177,14 @@ func TestTheLockKeepsWhatWasEarned(t *testing.T) {
 	p := newProject(t, "name: p\ntasks: {t: {transform: {r: SELECT 1 AS id}, outputs: {r: {format: mine, path: lake}}}}\n")
 	p.format = "json"
 	p.built(brokenModule(t), "broken.wasm")
+	p.write("case.yaml", "memory: 32MiB\n")
 	for _, c := range []struct {
 		writer string
 		exit   int
 		says   string
 	}{{"wordless", 2, "plugin mine declares claims for mode append, and its tests have shown that it does not keep that"}, {"sound", 0, ""}} {
 		p.run("plugin", "add", "broken.wasm", "--writer", c.writer, "--name", "mine", "--allow", "files", "--replace").must(t, 0)
-		k := p.test(t, 2*c.exit, "mine")
+		k := p.test(t, 2*c.exit, "mine", "--points", "2", "--config", "case.yaml")
 		if k.Writer != c.writer || fmt.Sprint(k.Locked) != "[mine]" {
 			t.Errorf("%+v", k)
 		}
@@ -217,7 +218,7 @@ func TestTheCaseFile(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	p.write("case.yaml", "options: {widths: id=20 value=60}\n")
-	p.run("plugin", "test", "fixed.wasm", "--config", "case.yaml", "--only", "rows").must(t, 2).oneLineOf(t, "nobody knows how its files are read: say so in a case file")
+	p.run("plugin", "test", "fixed.wasm", "--config", "case.yaml", "--only", "rows").must(t, 2).oneLineOf(t, "nobody knows how its files are read (say so in a case file")
 	for text, says := range map[string]string{
 		"loses: [smell]":                         "loses: there is no text or type smell among those that are tested",
 		"reed: {}":                               `case.yaml:1:1: `,

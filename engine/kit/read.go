@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/compute/duckdb"
+	"github.com/ubunye-io/ubunye/engine/problem"
 )
 
 // visible lists the files below a folder that readers look at, by their names with slashes. A folder that is not there has none.
@@ -40,8 +41,10 @@ func visible(folder string) (names []string, err error) {
 	return names, nil
 }
 
-// errNoReader says that nobody knows how the files are read.
-var errNoReader = errors.New("nobody knows how its files are read: say so in a case file, as read: {sql: SELECT id, value FROM …} (ubunye plugin test --help)")
+// noReader says that nobody knows how the files are read.
+func noReader() error {
+	return &broken{&problem.Problem{Code: problem.Usage, Message: "nobody knows how its files are read", Hint: "say so in a case file, as read: {sql: SELECT id, value FROM …}: ubunye plugin test --help"}}
+}
 
 // source is SQL that gives the rows of a folder, as somebody else reads them; empty: there are no files.
 func (k *kit) source(ctx context.Context, folder string, t table) (string, error) {
@@ -64,7 +67,7 @@ func (k *kit) source(ctx context.Context, folder string, t table) (string, error
 	if slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".json") }) {
 		return k.fromJSON(folder, names, t)
 	}
-	return "", &broken{errNoReader}
+	return "", noReader()
 }
 
 // fromCommand has the author's program print the rows, and gives SQL that reads what it printed.
