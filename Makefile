@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs servers help build plugins quickstart fixedwidth orders generate venv model test sim editor bench torture mutants check .FORCE
+.PHONY: rust needs servers help build plugins quickstart fixedwidth orders generate venv model test sim editor bench torture mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -52,8 +52,12 @@ orders: build ## run a pipeline with bad rows, two outputs and a task that reads
 	@scripts/orders.sh
 
 # The end-to-end tests need the program with fault injection, and readers that are not ours.
-bin/ubunye-fault: plugins .build/hostile .FORCE
+bin/ubunye-fault: plugins .build/hostile .build/broken.wasm .FORCE
 	$(PROGRAM) -tags fault -o $@ ./cmd/ubunye
+
+# Writers with a mistake each, which the tests of writers must find.
+.build/broken.wasm: $(PLUGIN_SOURCES)
+	$(MODULE_BUILD) -o $@ ./plugins/hostile/broken
 
 # Modules that do whatever a module can do to the engine.
 .build/hostile: $(wildcard plugins/hostile/*.go) $(wildcard plugins/hostile/dump/*.go) $(wildcard plugins/hostile/numbered/*.go) $(wildcard plugins/sdk/*.go) $(wildcard engine/abi/*.go)
@@ -92,7 +96,13 @@ model: ## check the models of the ledger, and that each of their faults is found
 servers: ## install the servers of databases that tests start, where that can be done without asking
 	@scripts/servers.sh
 
-test: plugins bin/ubunye-fault venv servers model ## run every test, with the race detector and in random order
+rust: ## install Rust for WebAssembly, of Debian 12 (as root)
+	@[ -d /usr/lib/rustlib/wasm32-wasi ] && [ -x /usr/bin/cargo ] || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "make test needs Rust for WebAssembly (Debian: apt-get install cargo libstd-rust-dev-wasm32 lld)" >&2; exit 1; }; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends cargo rustc libstd-rust-dev-wasm32 lld >/dev/null; }
+	cd plugins/sdk-rust && PATH=/usr/bin:$$PATH CARGO_TARGET_DIR=../../.build/sdk-rust cargo test --quiet --offline
+
+test: plugins bin/ubunye-fault venv servers rust model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -count=1 -timeout=20m ./...
 	$(GO) test -shuffle=on -count=1 -run StoppedAtEveryOperation ./engine/ledger
 
@@ -114,7 +124,7 @@ mutants: plugins ## break the source by one edit at a time: a test must find eac
 	$(GO) run ./mutants
 
 check: plugins mutants ## formatting, vet, mutants and the rules of the source
-	@test -z "$$(gofmt -l bench cmd configs engine mutants plugins schemas e2e torture)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine mutants plugins schemas e2e torture; exit 1; }
+	@test -z "$$(gofmt -l *.go bench cmd configs engine mutants plugins schemas e2e torture)" || { echo "gofmt would change:"; gofmt -l *.go bench cmd configs engine mutants plugins schemas e2e torture; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
 	@$(GO) build -o .build/schemas ./schemas/gen

@@ -124,7 +124,7 @@ func (p *project) start(env []string, args ...string) *process {
 // launch is start of any program.
 func (p *project) launch(env []string, name string, args ...string) *process {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	q := &process{t: p.t, cmd: exec.CommandContext(ctx, name, args...), done: make(chan struct{})}
 	q.cmd.Dir = p.dir
 	q.cmd.Env = append(p.environment(), env...)

@@ -26,7 +26,7 @@ func (e *Engine) Validate(ctx context.Context, o Options) (unset []config.Variab
 // loadUnset is load for those who only look: required variables may be without a value, and are given back.
 func (e *Engine) loadUnset(ctx context.Context, o Options) (*run, []config.Variable, error) {
 	o.AllowUnset = true
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,11 +16,14 @@ import (
 
 const module = "github.com/ubunye-io/ubunye/"
 
+// rootPackage is the one at the root of the repository.
+const rootPackage = "github.com/ubunye-io/ubunye"
+
 // mayImport is the whole of what our packages may import of ours, transitively read: down only, and
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
-	"cmd/ubunye":                      {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
-	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/database", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"cmd/ubunye":                      {"engine", "engine/config", "engine/kit", "engine/lockfile", "engine/problem", "engine/report", "engine/scaffold", "engine/store/fsops"},
+	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/database", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/lockfile", "engine/fetch", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":                  {},
 	"engine/report":                   {"engine/problem"},
 	"engine/config":                   {"engine/problem"},
@@ -37,6 +40,12 @@ var mayImport = map[string][]string{
 	"engine/ledger/internal/tablelog": {"engine/store/fsops"}, // for tests
 	"engine/ledger/sim":               {},                     // tests alone
 	"engine/runstate":                 {"engine/store", "engine/store/fsops"},
+	"engine/kit":                      {"engine", "engine/abi", "engine/compute/duckdb", "engine/config", "engine/lockfile", "engine/problem", "engine/report", "engine/store/fsops", "engine/writer"},
+	"engine/scaffold":                 {"engine/store/fsops", rootPackage},
+	rootPackage:                       {}, // the sources of the SDKs
+	"plugins/sdk/writertest":          {}, // so that it comes with the SDK
+	"engine/lockfile":                 {"engine/store/fsops"},
+	"engine/fetch":                    {},
 	"engine/store":                    {"engine/store/fsops"},
 	"engine/store/fsops":              {},
 	"engine/store/storetest":          {"engine/store", "engine/store/fsops"},
@@ -76,6 +85,7 @@ var doors = map[string]string{
 	"github.com/spf13/cobra":                "cmd/ubunye",
 	"github.com/spf13/pflag":                "cmd/ubunye",
 	"github.com/santhosh-tekuri/jsonschema": "engine/writer",
+	"oras.land/oras-go":                     "engine/fetch",
 }
 
 // helpers of tests, and what measures, may use any library.
@@ -91,7 +101,7 @@ type listed struct {
 // packages reads `go list`, for this machine and for the plugins' target.
 func packages(t *testing.T) []listed {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles", module+"...")
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles", rootPackage+"/...")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -121,7 +131,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 			t.Errorf("%s has no import rule; say in mayImport what it may know", name)
 		}
 		for _, imp := range p.Imports {
-			if ours, ok := strings.CutPrefix(imp, module); ok {
+			if ours, ok := strings.CutPrefix(imp, module); ok || imp == rootPackage {
 				seen++
 				if !slices.Contains(allowed, ours) {
 					t.Errorf("%s imports %s, which it must not know", name, ours)
@@ -231,7 +241,7 @@ func isProgram(pkg string) bool {
 }
 
 // Whether a run lives is judged by looking: a signal, also number 0, may reach a process that took its pid. The plugin
-// host ends the child that it started, a fault ends its own process, and the torture is no part of the product.
+// host and the kit that tests writers end the children that they started, a fault ends its own process, and the torture is no part of the product.
 func TestR09_NothingSignalsAnotherProcess(t *testing.T) {
 	signals := []string{"Kill", "Signal", "FindProcess", "PidfdOpen", "PidfdSendSignal"}
 	seen := 0
@@ -240,7 +250,7 @@ func TestR09_NothingSignalsAnotherProcess(t *testing.T) {
 			return
 		}
 		seen++
-		if pkg != "engine/writer" && pkg != "engine/store/fsops" && pkg != "torture" {
+		if pkg != "engine/writer" && pkg != "engine/store/fsops" && pkg != "engine/kit" && pkg != "torture" {
 			t.Errorf("%s: %s reaches another process", file, sel.Sel.Name)
 		}
 	})

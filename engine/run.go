@@ -8,6 +8,7 @@ import (
 
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/lockfile"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
@@ -24,6 +25,7 @@ type run struct {
 	config   *config.Pipeline
 	plan     *plan.Plan
 	host     *writer.Host
+	lock     *lockfile.Lock // of the plugins
 	formats  *formats
 	ledger   *ledger.Ledger
 	record   *ledger.Run

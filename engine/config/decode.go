@@ -42,6 +42,7 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	l.connections = p.Connections
 	l.batch(s, p, vars.scope)
 	s.each("tasks", func(name string, in section) { p.Tasks = append(p.Tasks, l.task(name, in)) })
+	p.Plugins = l.plugins // and those that outputs have from the lock
 	l.sources(root, p)
 	l.batchless(s, p)
 	l.checkFolders(p)

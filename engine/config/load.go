@@ -22,6 +22,8 @@ type Options struct {
 
 	// AllowUnset lets variables that must have a value have none, to check a file by itself: see Pipeline.Unset.
 	AllowUnset bool
+	// Locked are the plugins that the lock beside the file pins.
+	Locked []Locked
 	// Varying names a variable that counts as a required one, because it is to have one value after another. It need not
 	// be declared.
 	Varying string

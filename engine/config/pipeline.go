@@ -70,6 +70,7 @@ type Plugin struct {
 	Memory  int64         `json:"-"` // bytes
 	Timeout time.Duration `json:"-"`
 	Files   bool          `json:"-"` // it may make files of its own
+	Locked  bool          `json:"-"` // the lock pins this very module
 	Table   bool          `json:"-"` // it may have the files of the target, of which it makes a table
 	Pos     problem.Pos   `json:"-"`
 	PathPos problem.Pos   `json:"-"`

@@ -8,12 +8,36 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/ubunye-io/ubunye/engine/problem"
 )
 
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // mostMemory is what a WebAssembly memory can have.
 const mostMemory = 4 << 30
+
+// Locked is a plugin that the lock beside the pipeline file pins.
+type Locked struct {
+	Name   string
+	File   string // the lock, as a person would name it
+	Path   string // absolute
+	SHA256 string // 64 lower-case hexadecimal digits
+	Writer string
+	Files  bool // it was granted files of its own
+	Table  bool // it was granted those of the target
+}
+
+// lockFile is what the lock is called.
+const lockFile = "ubunye.lock"
+
+// locked finds what the lock says of a plugin; nil: nothing.
+func (l *loader) locked(name string) *Locked {
+	if at := slices.IndexFunc(l.opts.Locked, func(k Locked) bool { return k.Name == name }); at >= 0 {
+		return &l.opts.Locked[at]
+	}
+	return nil
+}
 
 // plugin reads the declaration of one plugin.
 func (l *loader) plugin(name string, s section) Plugin {
@@ -22,13 +46,48 @@ func (l *loader) plugin(name string, s section) Plugin {
 	if n := s.n.get("memory"); n != nil && !n.bad && p.Memory > mostMemory {
 		l.at(n, s.at+".memory: "+n.text+" is more than a WebAssembly module can have", "4GiB is the most")
 	}
+	locked := l.locked(name)
+	if locked != nil {
+		p.fromLock(*locked, s)
+	} else if s.n.get("path") == nil && !s.bad() {
+		s.missing(s.f.member("path"))
+	}
 	switch n := s.n.get("sha256"); {
-	case n == nil:
+	case n == nil && locked == nil:
 		l.unpinned(p, s)
-	case !n.bad && !digest.MatchString(p.SHA256):
+	case n == nil || n.bad:
+	case !digest.MatchString(p.SHA256):
 		l.at(n, s.at+".sha256: "+quote(n.text)+" is no SHA-256 in hexadecimal, which has 64 digits", l.pin(p.Path))
+	case locked != nil && p.SHA256 != locked.SHA256:
+		l.at(n, s.at+".sha256 is not the one that "+lockFile+" pins, which is "+locked.SHA256, "remove one of the two, or add the module that is meant: ubunye plugin add")
 	}
 	return p
+}
+
+// fromLock takes from the lock what the pipeline does not say.
+func (p *Plugin) fromLock(k Locked, s section) {
+	if s.n.get("path") == nil {
+		p.Path, p.PathPos = k.Path, problem.Pos{File: k.File}
+	}
+	if s.n.get("sha256") == nil {
+		p.SHA256, p.SHAPos = k.SHA256, problem.Pos{File: k.File}
+	}
+	if s.n.get("writer") == nil {
+		p.Writer = k.Writer
+	}
+	if s.sub("allow").n.get("files") == nil {
+		p.Files = k.Files
+	}
+	if s.sub("allow").n.get("table") == nil {
+		p.Table = k.Table
+	}
+	p.Locked = p.SHA256 == k.SHA256 && p.Writer == k.Writer
+}
+
+// lockedPlugin makes a plugin that only the lock names.
+func (l *loader) lockedPlugin(k Locked) Plugin {
+	f := pluginField()
+	return l.plugin(k.Name, section{l, nil, f, "plugins." + k.Name, problem.Pos{File: k.File}})
 }
 
 // unpinned reports a plugin without a digest, and says which one to write.
@@ -66,8 +125,12 @@ func sum(path string) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// pickWriter finds the plugin that an output names; a format that no plugin has is a built-in's.
+// pickWriter finds the plugin that an output names: one of the pipeline, else of the lock; a format that no plugin has is a
+// built-in's.
 func (l *loader) pickWriter(o *Output, s section) {
+	if k := l.locked(o.Format); k != nil && !slices.ContainsFunc(l.plugins, func(p Plugin) bool { return p.Name == o.Format }) {
+		l.plugins = append(l.plugins, l.lockedPlugin(*k))
+	}
 	if at := slices.IndexFunc(l.plugins, func(p Plugin) bool { return p.Name == o.Format }); at >= 0 {
 		o.Plugin = &l.plugins[at]
 		return

@@ -19,7 +19,7 @@ func declare() *Field {
 		{Name: "connections", Kind: Map, Keys: Name, Constant: true, Elem: connectionField(), Example: "{warehouse: {url: jdbc:postgresql://db/sales, user: {env: PGUSER}, password: {env: PGPASSWORD}}}",
 			Doc: "Databases, by names that inputs use."},
 		{Name: "plugins", Kind: Map, Keys: Name, Constant: true, Elem: pluginField(), Example: "{excel: {path: excel.wasm, sha256: 9f86d081…}}",
-			Doc: "Writers that are files. An output names one as its format; a name of a built-in writer replaces that one."},
+			Doc: "Writers that are files. An output names one as its format; a name of a built-in writer replaces that one. Those that `ubunye plugin add` has written into ubunye.lock need not be named here, unless to change their limits."},
 		{Name: "tasks", Kind: Map, Keys: Name, Required: true, Elem: taskField(), Example: "{clean_orders: {inputs: …, transform: …, outputs: …}}",
 			Doc: "What is read, transformed and written. Tasks run in the order of the file, but after those whose output they read."},
 	}
@@ -86,9 +86,9 @@ func stateField() *Field {
 
 func pluginField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
-		{Name: "path", Kind: Path, Required: true, Example: "excel.wasm", Doc: "The WebAssembly module."},
+		{Name: "path", Kind: Path, Example: "excel.wasm", Doc: "The WebAssembly module. Required, unless ubunye.lock has a plugin of this name."},
 		{Name: "sha256", Kind: Text, Example: "9f86d081…",
-			Doc: "The module's SHA-256 in hexadecimal; a file with other contents is refused. Required: validate says what to write."},
+			Doc: "The module's SHA-256 in hexadecimal; a file with other contents is refused. Required, unless ubunye.lock has it: validate says what to write."},
 		{Name: "writer", Kind: Text, Example: "excel", Doc: "Which of the module's writers. Without it: the only one, or the one of the plugin's name."},
 		{Name: "memory", Kind: Bytes, Default: "256MiB", Doc: "Most memory that the module may have."},
 		{Name: "timeout", Kind: Duration, Default: "10m",

@@ -102,6 +102,9 @@ func (o *operations) carryOut(ctx context.Context, call abi.Call, kind wire.Kind
 		if o == nil {
 			return nil, fault(abi.CodeRefused, "no operation is allowed during %s", call)
 		}
+		if err := o.before(map[wire.Kind]string{wire.FileWrite: "file_write", wire.RowsNext: "rows_next"}[kind]); err != nil {
+			return nil, err
+		}
 		number, data, err := wire.Number(payload)
 		if err != nil {
 			return nil, fault(abi.CodeInvalid, "%v", err)
@@ -125,6 +128,9 @@ func (o *operations) carryOut(ctx context.Context, call abi.Call, kind wire.Kind
 	if !o.granted(op.Capability()) {
 		return nil, fault(abi.CodeRefused, "%s needs the capability %q, which the pipeline does not grant", name, op.Capability())
 	}
+	if err := o.before(name); err != nil {
+		return nil, err
+	}
 	answer, err := o.operation(ctx, op, request)
 	if err != nil {
 		return nil, err
@@ -134,6 +140,13 @@ func (o *operations) carryOut(ctx context.Context, call abi.Call, kind wire.Kind
 		err = fmt.Errorf("%s: the answer has %d bytes; at most %d can be given to a plugin", op, len(data), MaxMessage)
 	}
 	return data, err
+}
+
+func (o *operations) before(op string) error {
+	if o.grants.Before == nil {
+		return nil
+	}
+	return o.grants.Before(op)
 }
 
 func (o *operations) granted(c abi.Capability) bool {
