@@ -552,7 +552,7 @@ func TestR46_WithoutVariables(t *testing.T) {
 }
 
 // A run that had committed everything and died before its state said so is not unfinished: the next start of the
-// pipeline, of whatever batch, has the state say what the ledger knows.
+// pipeline, of whatever batch, has the state say what the ledger knows, and so has a backfill that has nothing to start.
 func TestARunThatDiedWhenAllWasCommitted(t *testing.T) {
 	args := dayArgs("2026-01-01")
 	last := 0
@@ -573,4 +573,11 @@ func TestARunThatDiedWhenAllWasCommitted(t *testing.T) {
 	same(t, "the dead run", p.states("shop")["1.1"].tells(), []string{"clean SUCCEEDED 1", "rates SUCCEEDED 1", "report SUCCEEDED 1"})
 	p.run(args...).must(t, 0).says(t, "died before it could say so")
 	p.run(args...).must(t, 1).says(t, "finished since")
+
+	p = newRecovery(t)
+	p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", last)}, args...).must(t, 137)
+	if s := p.backfill(0, backfillArgs("2026-01-01", "2026-01-01")...); s.Counts["skipped"] != 1 {
+		t.Errorf("the backfill: %+v", s)
+	}
+	same(t, "state files after a backfill", p.stateNames("shop"), []string{"succeeded/1.1"})
 }
