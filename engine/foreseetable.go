@@ -49,7 +49,7 @@ func (b *batch) foreseeTable(ctx context.Context, task *PlannedTask, out *Planne
 	if view.Finished != nil {
 		said.After, said.Epoch = view.Finished.Epoch, view.Finished.Epoch+1
 	}
-	answer, err := s.Plan(ctx, abi.PlanRequest{Output: abiOutput(o), Epoch: said.Epoch, Batch: said, Time: b.now()})
+	answer, err := s.Plan(ctx, abi.PlanRequest{Output: b.abiOutput(o), Epoch: said.Epoch, Batch: said, Time: b.now()})
 	if err != nil {
 		return err
 	}

@@ -196,6 +196,19 @@ func hiveEscape(text string) string {
 	return b.String()
 }
 
+// fixed are the partition_by columns that have the name of a variable of the batch, with its value.
+func fixed(t plan.Target, b plan.Batch) map[string]string {
+	values := map[string]string{}
+	for _, by := range t.PartitionBy {
+		for variable, value := range b.Variables {
+			if strings.EqualFold(variable, by) && value != "" {
+				values[by] = value
+			}
+		}
+	}
+	return values
+}
+
 // inSlice tells whether a folder of partitions lies in a slice, see sliceOf. Everything does if none is declared.
 func inSlice(slice, part string) bool {
 	if slice == "" {
@@ -215,20 +228,18 @@ func inSlice(slice, part string) bool {
 // for a column that is not fixed, down to the last one that is; "" if none is.
 func sliceOf(t plan.Target, b plan.Batch, columns []abi.Column) string {
 	var elements []string
-	fixed := 0
+	last, values := 0, fixed(t, b)
 	for _, by := range t.PartitionBy {
 		name, element := by, "*"
 		if i := slices.IndexFunc(columns, func(c abi.Column) bool { return strings.EqualFold(c.Name, by) }); i >= 0 {
 			name = columns[i].Name // folders have the relation's spelling
 		}
-		for variable, value := range b.Variables {
-			if strings.EqualFold(variable, by) && value != "" {
-				element = hiveEscape(name) + "=" + hiveEscape(value)
-			}
+		if value, ok := values[by]; ok {
+			element = hiveEscape(name) + "=" + hiveEscape(value)
 		}
 		if elements = append(elements, element); element != "*" {
-			fixed = len(elements)
+			last = len(elements)
 		}
 	}
-	return path.Join(elements[:fixed]...)
+	return path.Join(elements[:last]...)
 }

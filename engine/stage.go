@@ -34,7 +34,7 @@ func (b *batch) ask(ctx context.Context) error {
 	b.reads = map[string]int{}
 	var problems problem.List
 	for _, t := range b.task.Targets {
-		answer, err := b.writers[t.Name].Plan(ctx, abi.PlanRequest{Output: abiOutput(t), Epoch: b.lease.Epoch(), Batch: b.toCommit(t), Time: b.now()})
+		answer, err := b.writers[t.Name].Plan(ctx, abi.PlanRequest{Output: b.abiOutput(t), Epoch: b.lease.Epoch(), Batch: b.toCommit(t), Time: b.now()})
 		if err != nil {
 			return &outputError{target: t, err: err}
 		}
@@ -151,9 +151,14 @@ func (b *batch) writerProblem(t plan.Target, p abi.Problem) *problem.Problem {
 		Message: p.Field + ": " + p.Message, Hint: p.Hint, Data: nothing}
 }
 
-func abiOutput(t plan.Target) abi.Output {
-	return abi.Output{Name: t.Name, Mode: t.Mode, Target: t.Path, PartitionBy: t.PartitionBy, SortBy: t.SortBy,
+// abiOutput is what a writer is told of an output.
+func (b *batch) abiOutput(t plan.Target) abi.Output {
+	out := abi.Output{Name: t.Name, Mode: t.Mode, Target: t.Path, PartitionBy: t.PartitionBy, SortBy: t.SortBy,
 		TargetFileSize: t.TargetFileSize, Options: t.Options, Keys: t.Keys, ReplaceWhere: t.ReplaceWhere, Schema: t.Schema}
+	if t.Mode == modePartitions {
+		out.Slice = fixed(t, b.task.Batch)
+	}
+	return out
 }
 
 // read does step 6: inputs and steps become relations. What is read is pinned here; rows are computed
@@ -266,6 +271,7 @@ func (b *batch) input(ctx context.Context, in config.Input) (compute.Input, erro
 		if err := b.stillThisRuns(ctx, in); err != nil {
 			return compute.Input{}, err
 		}
+		return b.asked(in, b.sources), nil // of a table: the newest version, which has what was written since others were settled
 	}
 	return b.settled(ctx, b.asked(in, b.sources))
 }
@@ -392,7 +398,7 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	for i, c := range schema {
 		columns[i] = abi.Column{Name: c.Name, Type: c.Type}
 	}
-	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: abiOutput(t), Relation: string(written(t)), Schema: columns, Epoch: b.lease.Epoch(), Batch: b.toCommit(t), Time: b.now()})
+	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: b.abiOutput(t), Relation: string(written(t)), Schema: columns, Epoch: b.lease.Epoch(), Batch: b.toCommit(t), Time: b.now()})
 	if err != nil {
 		return ledger.Result{}, err
 	}

@@ -28,7 +28,7 @@ func (b *batch) tableOf(t plan.Target) *table {
 		if b.tables == nil {
 			b.tables = map[string]*table{}
 		}
-		b.tables[t.Name] = &table{batch: b, target: t, files: &targetFiles{batch: b, target: t}, staged: map[string]abi.StagedFile{}}
+		b.tables[t.Name] = &table{batch: b, target: t, files: &targetFiles{batch: b, root: t.Path, staging: func() string { return b.lease.Staging(t.Name) }}, staged: map[string]abi.StagedFile{}}
 	}
 	return b.tables[t.Name]
 }
@@ -72,7 +72,7 @@ func (t *table) Resolve(ctx context.Context, b ledger.TableBatch, dead ledger.Pe
 
 // resolve asks what the log holds, and makes what the ledger is going to rely on durable.
 func (t *table) resolve(ctx context.Context, b ledger.TableBatch, files []string) (abi.ResolveAnswer, error) {
-	req := abi.ResolveRequest{Output: abiOutput(t.target), Batch: t.abiBatch(b), Files: files, Time: t.batch.now()}
+	req := abi.ResolveRequest{Output: t.batch.abiOutput(t.target), Batch: t.abiBatch(b), Files: files, Time: t.batch.now()}
 	answer, err := t.session().Resolve(ctx, req)
 	if err == nil && answer.Mark.Epoch > b.After {
 		err = t.files.durable()
@@ -87,7 +87,7 @@ func (e *notCommitted) Error() string { return e.message }
 
 // Commit upholds ledger.Table.
 func (t *table) Commit(ctx context.Context, b ledger.TableBatch, files []string) (ledger.Answer, error) {
-	req := abi.CommitRequest{Output: abiOutput(t.target), Batch: t.abiBatch(b), Files: []abi.StagedFile{}, State: t.state, Time: t.batch.now()}
+	req := abi.CommitRequest{Output: t.batch.abiOutput(t.target), Batch: t.abiBatch(b), Files: []abi.StagedFile{}, State: t.state, Time: t.batch.now()}
 	for _, name := range files {
 		req.Files = append(req.Files, t.staged[name])
 	}

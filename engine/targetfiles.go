@@ -18,7 +18,6 @@ import (
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/compute"
-	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
@@ -26,15 +25,16 @@ import (
 // targetFiles is what the writer of a table may do with the files of its target. A new file is made in the output's staging folder
 // and gets its name in one step; so nothing of a run whose staging was dropped can come after that.
 type targetFiles struct {
-	batch  *batch
-	target plan.Target
-	read   map[string]bool // files that were read, and folders that were listed, below the target
-	unsure bool            // nobody can tell of a file whether it was made
+	batch   *batch
+	root    string          // of the target
+	staging func() string   // where new files are made
+	read    map[string]bool // files that were read, and folders that were listed, below the target
+	unsure  bool            // nobody can tell of a file whether it was made
 }
 
 // open opens what is there below the target. Nothing is opened by way of a link that leads out of it.
 func (f *targetFiles) open(name string) (*os.File, error) {
-	root, err := os.OpenRoot(f.target.Path)
+	root, err := os.OpenRoot(f.root)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (f *targetFiles) computeFailure(ctx context.Context, name string, err error
 }
 
 func (f *targetFiles) place(name string) string {
-	return filepath.Join(f.target.Path, filepath.FromSlash(name))
+	return filepath.Join(f.root, filepath.FromSlash(name))
 }
 
 // notPut is the failure of a file that was certainly not made.
@@ -186,7 +186,7 @@ func (f *targetFiles) temporary() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(f.batch.lease.Staging(f.target.Name), "put-"+id.String()), nil
+	return filepath.Join(f.staging(), "put-"+id.String()), nil
 }
 
 // PutNew makes a file whose name nobody has.
@@ -278,7 +278,7 @@ func sameFile(file, name string) (same, taken bool, err error) {
 
 // makeFolder makes the folders below the target that are missing, one by one and durably, and refuses one that lies elsewhere.
 func (f *targetFiles) makeFolder(folder string) error {
-	made := f.target.Path
+	made := f.root
 	for element := range strings.SplitSeq(folder, "/") {
 		above := made
 		made = filepath.Join(made, element)

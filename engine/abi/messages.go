@@ -11,6 +11,7 @@ type Output struct {
 	Options        map[string]string `json:"options,omitempty"`          // the options of the pipeline, values as text
 	Keys           []string          `json:"keys,omitempty"`             // columns that identify a row
 	ReplaceWhere   string            `json:"replace_where,omitempty"`    // SQL condition on the rows that are replaced
+	Slice          map[string]string `json:"slice,omitempty"`            // of mode overwrite_partitions: partition columns that a variable of the batch fixes, with its value: what is replaced also when no row is of it
 	Schema         string            `json:"schema,omitempty"`           // what becomes of columns that the table lacks: "strict" or "add_columns"; empty: not given
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/deltalog"
@@ -60,8 +61,7 @@ func (c *committing) words() (all []deltalog.Action) {
 	}
 	now := c.now
 	if id := c.out.Options[optAppID]; id != "" {
-		version, _ := strconv.ParseInt(c.out.Options[optAppVersion], 10, 64) // plan has read it
-		return append(all, deltalog.Action{Txn: &deltalog.Txn{AppID: id, Version: version, LastUpdated: &now}})
+		return append(all, deltalog.Action{Txn: &deltalog.Txn{AppID: id, Version: c.ownVersion(), LastUpdated: &now}})
 	}
 	for _, key := range batchKeys(c.req.Batch) {
 		all = append(all, deltalog.Action{Txn: &deltalog.Txn{AppID: key, Version: c.req.Batch.Epoch, LastUpdated: &now}})
@@ -245,13 +245,34 @@ func (c *committing) goes(adds []*deltalog.Add) (func(*deltalog.Add) predicate.M
 			has[key] = true
 		}
 		return func(a *deltalog.Add) predicate.Match {
-			if key, err := c.partition(a); err == nil && has[key] {
+			if key, err := c.partition(a); err == nil && has[key] || c.declared(a) {
 				return predicate.All
 			}
 			return predicate.None
 		}, nil
 	}
 	return always(predicate.All), nil
+}
+
+// declared tells whether a file is of the slice that the batch declares, which is replaced also by nothing.
+func (c *committing) declared(a *deltalog.Add) bool {
+	matched := false
+	for _, name := range c.state.partition {
+		for column, want := range c.out.Slice {
+			if !strings.EqualFold(column, name) {
+				continue
+			}
+			field, _ := c.schema.Field(name)
+			text, _ := a.PartitionText(name)
+			value, err := schema.ParsePartition(field.Type, text, nil)
+			wanted, wantErr := schema.ParsePartition(field.Type, want, nil)
+			if err != nil || wantErr != nil || value.IsNull() || value.Compare(wanted) != 0 {
+				return false
+			}
+			matched = true
+		}
+	}
+	return matched
 }
 
 // partition tells the partitions of a table apart, however their values are written.

@@ -81,6 +81,18 @@ func TestC043C045OverwriteOnePartitionAgain(t *testing.T) {
 	}
 }
 
+// The slice that the batch declares is replaced also when no row is of it; the other partitions of the same values are not touched.
+func TestDeclaredSlice(t *testing.T) {
+	for value, want := range map[string]string{"2026-01-02": "dt=2026-01-01/day dt=2026-01-03/day", "2026-01": "dt=2026-01-01/day dt=2026-01-02/day dt=2026-01-03/day"} {
+		l := days(t, true)
+		out := abi.Output{Mode: modePartitions, PartitionBy: []string{"dt"}, Slice: map[string]string{"DT": value}}
+		l.must(write{out: out, columns: dated, batch: l.batch("slice", 1, 0, abi.ClassReplaces), files: []abi.StagedFile{}})
+		if got := strings.Join(l.live(), " "); got != want {
+			t.Errorf("%s: %s", value, got)
+		}
+	}
+}
+
 func TestC069NullPartition(t *testing.T) {
 	l := newLake(t)
 	out := abi.Output{Mode: modePartitions, PartitionBy: []string{"p"}}

@@ -88,6 +88,8 @@ func decodeOutput(d *jsontext.Decoder) (m abi.Output) {
 			m.Keys = d.Texts()
 		case "replace_where":
 			m.ReplaceWhere = d.Text()
+		case "slice":
+			m.Slice = d.Pairs()
 		case "schema":
 			m.Schema = d.Text()
 		default:
