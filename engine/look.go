@@ -104,7 +104,7 @@ const (
 	WouldReplace Verdict = "replace" // It would replace what is there.
 	WouldRefuse  Verdict = "refuse"  // It would be refused.
 
-	WouldSkip     Verdict = "skip"     // Its incremental inputs have nothing new.
+	WouldSkip     Verdict = "skip"     // Its incremental inputs have nothing new, or those of a task that it reads from.
 	WouldComplete Verdict = "complete" // It would count as done: a dead run had committed it.
 	WouldKeep     Verdict = "keep"     // It would not be run again: an earlier attempt of the run did it, or a person gave it up.
 )
@@ -151,6 +151,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 		if err := r.foreseeInputs(ctx, &task, t, view); err != nil {
 			return nil, r.explain(told(ctx, err), t.Name)
 		}
+		foreseeSource(&task, t, tasks)
 		tasks = append(tasks, task)
 	}
 	return tasks, nil
