@@ -16,7 +16,7 @@ needs:
 # and without -buildvcs the digests change only when the code does.
 EMBEDDED := engine/writer/embedded
 FIXEDWIDTH := configs/fixedwidth/fixedwidth.wasm
-PLUGIN_SOURCES := $(shell find engine/abi internal engine/store/fsops engine/writer plugins -name '*.go' ! -name '*_test.go') go.mod go.sum Makefile
+PLUGIN_SOURCES := $(shell find engine/abi engine/deltalog internal engine/store/fsops engine/writer plugins -name '*.go' ! -name '*_test.go') go.mod go.sum Makefile
 PLUGIN_BUILD := GOFLAGS= CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags='-s -w'
 MODULE_BUILD := GOOS=wasip1 GOARCH=wasm $(PLUGIN_BUILD) -buildmode=c-shared
 TOOLCHAIN = $(shell $(GO) env GOVERSION GOOS GOARCH)
@@ -56,8 +56,9 @@ bin/ubunye-fault: plugins .build/hostile .FORCE
 	$(PROGRAM) -tags fault -o $@ ./cmd/ubunye
 
 # Modules that do whatever a module can do to the engine.
-.build/hostile: $(wildcard plugins/hostile/*.go) $(wildcard plugins/hostile/dump/*.go)
+.build/hostile: $(wildcard plugins/hostile/*.go) $(wildcard plugins/hostile/dump/*.go) $(wildcard plugins/hostile/numbered/*.go) $(wildcard plugins/sdk/*.go) $(wildcard engine/abi/*.go)
 	CGO_ENABLED=0 $(GO) run ./plugins/hostile/dump $@
+	$(MODULE_BUILD) -o $@/numbered.wasm ./plugins/hostile/numbered
 	@touch $@
 
 venv: .venv/made ## install the foreign readers that tests check with

@@ -50,7 +50,7 @@ func TestHostilePlugins(t *testing.T) {
 		{module: "hides-file", says: "stage: its answer makes no sense: the file part-"},
 		{module: "unknown-class", says: `plan: its answer makes no sense: the class "excellent" is not known`},
 		{module: "other-class", says: "plan: it delivers as once, but is described as claims"},
-		{module: "asks-table", says: `plan: table.get is not allowed during plan`},
+		{module: "asks-table", says: `plan: table.get needs the capability "table", which the pipeline does not grant`},
 		{module: "takes-file", says: `stage: files.file_create needs the capability "files", which the pipeline does not grant; nothing became visible (if it is to have more: plugins: {bad: {allow: {…}}})`},
 		{module: "other-version", before: true, says: "load: it is made for another version of the engine: ubunye_abi_1 wanted, ubunye_abi_2 found; " + once},
 		{module: "describes-other", before: true, says: `describe: its answer makes no sense: json: unknown field "class"; ` + once},

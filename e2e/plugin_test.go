@@ -61,7 +61,8 @@ func TestPluginsThatAreRefused(t *testing.T) {
 		p.write("pipeline.yaml", strings.Replace(salesPipeline, "format: parquet", "format: "+format, 1)+"plugins:\n  mine: {"+plugin+"}\n")
 	}
 	fixed := p.built(fixedWidthModule, "fixed.wasm")
-	table := p.built(hostileModule("wants-table"), "table.wasm")
+	database := p.built(hostileModule("wants-sql"), "database.wasm")
+	table := p.built(hostileModule("numbered"), "numbered.wasm")
 	wrong := strings.Repeat("0", 64)
 	for _, c := range []struct{ what, format, plugin, says string }{
 		{"no digest", "mine", "path: fixed.wasm", "pipeline.yaml:19:3: plugins.mine has no sha256: what a plugin decides is trusted with the data, " +
@@ -70,8 +71,10 @@ func TestPluginsThatAreRefused(t *testing.T) {
 		{"no file", "mine", "path: gone.wasm, sha256: " + fixed, "pipeline.yaml:19:16: task clean_orders, output orders: plugin mine: load: the module cannot be read"},
 		{"a capability that is not granted", "mine", "path: fixed.wasm, sha256: " + fixed,
 			"pipeline.yaml:19:3: task clean_orders, output orders: plugin mine asks for the capability files, which the pipeline does not grant (if it is to have it, write allow: {files: true})"},
-		{"a capability that is not in this version", "mine", "path: table.wasm, sha256: " + table,
-			"plugin mine asks for table and is pinned by no lock, so it counts as named: neither once nor replacing can be promised for what it writes (the delivery class named is not in this version"},
+		{"a capability that is not in this version", "mine", "path: database.wasm, sha256: " + database,
+			"plugin mine asks for the capability sql, which is not in this version (use a plugin that asks for relation, files and table only)"},
+		{"a table that is not granted", "mine", "path: numbered.wasm, sha256: " + table,
+			"pipeline.yaml:19:3: task clean_orders, output orders: plugin mine asks for the capability table, which the pipeline does not grant (if it is to have it, write allow: {table: true})"},
 		{"no such writer", "mine", "path: fixed.wasm, sha256: " + fixed + ", writer: excel", `plugin mine: describe: the module has no writer "excel"; it has fixedwidth; nothing was read or written (say which is meant: plugins: {mine: {writer: fixedwidth}})`},
 		{"no such format", "mind", "path: fixed.wasm, sha256: " + fixed, `there is no writer for the format "mind" (did you mean "mine"?)`},
 	} {
@@ -214,7 +217,7 @@ func TestManyRowsThroughAPlugin(t *testing.T) {
 func TestPluginInspect(t *testing.T) {
 	p := newProject(t, "")
 	digest := p.built(fixedWidthModule, "fixed.wasm")
-	p.built(hostileModule("wants-table"), "table.wasm")
+	p.built(hostileModule("wants-sql"), "database.wasm")
 	p.built(hostileModule("other-version"), "other.wasm")
 	info, err := os.Stat(fixedWidthModule)
 	if err != nil {
@@ -244,7 +247,7 @@ func TestPluginInspect(t *testing.T) {
 		told[0].ABI != 1 || told[0].Modes[0].Name != "append" || told[0].Modes[0].Class != "claims" || fmt.Sprint(told[0].Options[0]) != "{compression zstd | snappy | gzip | lz4 | brotli | none}" {
 		t.Errorf("%+v, %v", told, err)
 	}
-	if r := p.run("plugin", "inspect", "table.wasm").must(t, 0); !strings.Contains(r.stdout, "\n  refused       plugin hostile asks for table and is pinned by no lock") {
+	if r := p.run("plugin", "inspect", "database.wasm").must(t, 0); !strings.Contains(r.stdout, "\n  refused       plugin hostile asks for the capability sql, which is not in this version") {
 		t.Errorf("%s", r.stdout)
 	}
 	p.run("plugin", "inspect", "other.wasm").must(t, 4).oneLine(t).says(t, "ubunye: plugin other.wasm: load: it is made for another version of the engine: ubunye_abi_1 wanted, ubunye_abi_2 found\n")

@@ -10,6 +10,8 @@ one process:
     {"reader": "pyarrow", "polars" or "duckdb", "kind": …, "path": FOLDER, "columns": [[COLUMN, SQL TYPE]]}
                                                             what that reader makes of each column; see typed.py. With
                                                             "folders": true they are in the names of folders
+    {"kind": "delta", "path": FOLDER}                       a Delta table, with delta-rs and DuckDB; see deltatable.py
+    {"kind": "delta-rs", "path": FOLDER}                    the same with delta-rs alone
     {"prune": "pyarrow", "polars" or "duckdb", …}           what that reader's filters do not find; see prune.py
 
 The answer is {"rows": [...]}, or {"error": TEXT}: each row as JSON with sorted keys, every value as text,
@@ -111,6 +113,10 @@ def answer(request):
 
         readers = typed.PARTITIONS if request.get("folders") else typed.READERS
         return {"rows": [json.dumps(typed.column(request["reader"], kind, path, c, t, readers), ensure_ascii=False) for c, t in request["columns"]]}
+    if kind in ("delta", "delta-rs"):
+        import deltatable
+
+        return {"rows": deltatable.rows(path) if kind == "delta" else deltatable.lines(deltatable.by_delta_rs(deltatable.deltalake.DeltaTable(path)))}
     if kind == "parquet":
         rows = parquet_rows(path, request.get("columns"))
     elif os.path.isfile(path):

@@ -170,7 +170,7 @@ func (f *backfill) planDate(ctx context.Context, r *run, value string) datedRun 
 		d.options.Tasks = append(d.options.Tasks, t.Name)
 		if f.want.Parallel > 1 {
 			for _, o := range t.Targets {
-				d.targets = append(d.targets, ledger.Target{Path: o.Path, Adds: o.Mode == modeAppend, Parts: o.Mode == modePartitions})
+				d.targets = append(d.targets, targetOf(o, nil))
 			}
 		}
 	}

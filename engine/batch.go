@@ -35,10 +35,12 @@ type batch struct {
 	drifts   map[string]drift           // what the comparison with them has found, by input
 	counted  map[string]int64           // rows of relations that were counted when they were read
 	staged   map[string]ledger.Result   // by output
+	tables   map[string]*table          // of outputs whose writers make commits of their own
 	checks   *expect.Set
 	checked  []ledger.Check                   // how its checks went
 	replaces map[string]ledger.FinishedOutput // what goes when this batch has landed, by output
 	derived  int                              // relations that writers made
+	reads    map[string]int                   // how often a writer reads the rows of its output, if it has said so
 	progress progress
 	closing  chan struct{} // closed when what only staging needs is closed; nil: nobody closes it yet
 }
@@ -59,7 +61,6 @@ func (b *batch) execute(ctx context.Context) error {
 	if len(b.targets) == 0 {
 		return b.lease.Release(context.WithoutCancel(ctx)) // every output stays as it is
 	}
-	b.closeSoon()
 	ctx = context.WithoutCancel(ctx)
 	if err := b.commit(ctx); err != nil {
 		return b.giveUp(ctx, err)
@@ -113,8 +114,8 @@ func (b *batch) giveUp(ctx context.Context, cause error) error {
 	case err != nil:
 		b.emit(report.Event{Kind: report.Warning, Task: b.task.Name, Batch: batchText(b.task.Batch), Message: "giving the batch back failed too: " + err.Error()})
 	}
-	if kept := b.lease.Replaced(); len(kept) > 0 {
-		cause = &keptError{kept: kept, err: cause}
+	if kept := (&keptError{kept: b.lease.Replaced(), tables: b.keptTables(), err: cause}); len(kept.kept)+len(kept.tables) > 0 {
+		cause = kept
 	}
 	return cause
 }
@@ -145,7 +146,11 @@ func (b *batch) commit(ctx context.Context) error {
 	if err := b.sayReplaces(); err != nil {
 		return err
 	}
-	if err := b.lease.Replace(ctx, c); err != nil { // 8
+	if err := b.lease.CommitTables(ctx, c); err != nil { // 8
+		return err
+	}
+	b.closeSoon()
+	if err := b.lease.Replace(ctx, c); err != nil {
 		return err
 	}
 	for _, r := range b.lease.Replaced() {
@@ -162,8 +167,8 @@ func (b *batch) commit(ctx context.Context) error {
 // sayReplaces says how much of what is there goes, before it does.
 func (b *batch) sayReplaces() error {
 	for _, t := range b.targets {
-		if t.Class != string(ledger.Replaces) {
-			continue
+		if t.Class != string(ledger.Replaces) || t.Table {
+			continue // of a table its writer tells
 		}
 		var files, folders int64
 		var err error
@@ -196,11 +201,21 @@ func (b *batch) land(ctx context.Context) error {
 	for _, r := range b.lease.Replaced() {
 		replaced[r.Output] = r
 	}
+	commits := map[string]ledger.TableOutcome{}
+	for _, o := range b.lease.Tables() {
+		commits[o.Output] = o
+	}
 	for _, t := range b.targets {
 		o := b.staged[t.Name]
+		if commits[t.Name].Outcome == ledger.Found {
+			b.tellFound(t, commits[t.Name])
+			continue
+		}
 		e := report.Event{Kind: report.OutputLanded, Task: b.task.Name, Batch: batchText(b.task.Batch), Output: t.Name, Path: t.Written, Class: t.Class,
-			Rows: number(o.Rows), Files: number(o.Files), Bytes: number(o.Bytes), Replaced: b.replaces[t.Name].Files}
-		if t.Class == string(ledger.Replaces) {
+			Rows: number(o.Rows), Files: number(o.Files), Bytes: number(o.Bytes), Replaced: b.replaces[t.Name].Files, Commit: commits[t.Name].Mark.Commit}
+		if t.Table {
+			e.Replaced = 0 // what a table holds stays the table's
+		} else if t.Class == string(ledger.Replaces) {
 			e.Replaced, e.Folders = 0, number(replaced[t.Name].Old)
 		}
 		b.emit(e)
@@ -212,7 +227,7 @@ func (b *batch) land(ctx context.Context) error {
 
 // sayEmpty says what an output without rows has come to, where that is not to be seen in a file.
 func (b *batch) sayEmpty(t plan.Target, rows int64, replaced ledger.Replaced) {
-	if rows > 0 || len(t.PartitionBy) == 0 {
+	if rows > 0 || len(t.PartitionBy) == 0 || t.Table {
 		return
 	}
 	did := "holds no rows of it"

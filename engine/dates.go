@@ -192,17 +192,17 @@ func (d *dates) missing(ctx context.Context) ([]MissingDates, error) {
 // onceEach keeps what was answered.
 func onceEach(ask plan.Deliver) plan.Deliver {
 	type answer struct {
-		class string
-		err   error
+		delivery plan.Delivery
+		err      error
 	}
 	known := map[string]answer{}
-	return func(format, mode string, options map[string]string) (string, error) {
+	return func(format, mode string, options map[string]string) (plan.Delivery, error) {
 		key := fmt.Sprintf("%q %q %q", format, mode, options) // maps are printed in the order of their keys
 		a, is := known[key]
 		if !is {
-			a.class, a.err = ask(format, mode, options)
+			a.delivery, a.err = ask(format, mode, options)
 			known[key] = a
 		}
-		return a.class, a.err
+		return a.delivery, a.err
 	}
 }

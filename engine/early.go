@@ -68,10 +68,11 @@ func (e *early) close() {
 	}
 }
 
-// prepareWriter starts the process of an output's writer; no code of the writer's runs yet.
+// prepareWriter starts the process of an output's writer; no code of the writer's runs yet. A wish to stop ends the call that
+// it is in and not the process: once a target has made its own commit, the others follow.
 func (r *run) prepareWriter(ctx context.Context, t plan.Target) (*writer.Session, error) {
 	module, limits := r.module(t.Format)
-	return r.host.Prepare(ctx, module, limits)
+	return r.host.Prepare(context.WithoutCancel(ctx), module, limits)
 }
 
 func (r *run) computeSettings(task string) compute.Settings {

@@ -103,7 +103,10 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 	var unknown *ledger.UnknownError
 	var landed *ledger.NotAllLandedError
 	var silent *ledger.HeartbeatError
+	var table *ledger.TableError
 	switch {
+	case errors.As(err, &table):
+		return r.explainTable(table, task)
 	case errors.As(err, &unwritable):
 		return &problem.Problem{Code: problem.LedgerUnwritable, Pos: r.config.Ledger.Pos, Message: "refused: " + unwritable.Error(), Data: untouched,
 			Hint: orMakeRoom(err, "make that folder writable or name another one as ledger: {path: …}; or set UBUNYE_RUN_LEASE=off to run without the promise that a batch lands once")}
@@ -131,8 +134,12 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 		return &problem.Problem{Code: problem.RunLeaseLost, Task: lost.Batch.Task, Message: "the lease was lost: " + lost.Error(),
 			Data: "this run made nothing visible", Hint: "nothing is to be done here: the other run has the batch"}
 	case errors.As(err, &unknown):
-		return &problem.Problem{Code: problem.OutcomeUnknown, Task: unknown.Batch.Task, Message: unknown.Error(),
+		p := &problem.Problem{Code: problem.OutcomeUnknown, Task: unknown.Batch.Task, Output: unknown.Output, Message: unknown.Error(),
 			Data: "nothing was removed; the batch is committed or not, never half", Hint: "run it again when the disk answers: the document " + unknown.Document + " decides"}
+		if unknown.Output != "" {
+			p.Pos, p.Hint = r.outputPos(task, unknown.Output), "run it again when the disk answers: the next run of the batch looks into the table's log"
+		}
+		return p
 	case errors.As(err, &landed):
 		return r.explainLanded(landed)
 	case errors.As(err, &silent):
@@ -140,6 +147,20 @@ func (r *run) explainLedger(err error, task string) *problem.Problem {
 			Hint: "the run ended itself before others could judge it dead; run it again when the disk answers"}
 	}
 	return nil
+}
+
+// explainTable is for a table that could not be asked, or was not committed to.
+func (r *run) explainTable(e *ledger.TableError, task string) *problem.Problem {
+	p := r.explainWriter(e.Err, task)
+	var said *notCommitted
+	switch {
+	case errors.As(e.Err, &said):
+		p = &problem.Problem{Code: problem.WriterFailed, Message: fmt.Sprintf("the table %s was not committed to: %s", e.Path, said.message), Hint: said.hint}
+	case p == nil:
+		p = &problem.Problem{Code: problem.OutputUnwritable, Message: e.Error(), Hint: orMakeRoom(e.Err, "remove the cause and run again")}
+	}
+	p.Output, p.Pos, p.Data = e.Output, r.outputPos(task, e.Output), nothing
+	return p
 }
 
 // orMakeRoom is the hint for a folder that cannot be written: rights are no help where the disk is full.

@@ -53,6 +53,7 @@ func (r *relations) Encode(ctx context.Context, req abi.EncodeRequest) ([]abi.St
 		TargetFileSize: req.TargetFileSize,
 		Options:        req.Options,
 		Statistics:     req.Statistics,
+		SkipEmpty:      req.SkipEmpty,
 	})
 	if err != nil {
 		return nil, err
@@ -71,20 +72,38 @@ func (r *relations) Encode(ctx context.Context, req abi.EncodeRequest) ([]abi.St
 func (r *relations) Derive(ctx context.Context, req abi.DeriveRequest) (string, error) {
 	reads := map[string]compute.Relation{}
 	for _, in := range req.Inputs {
-		if len(in.Files) > 0 {
-			return "", &abi.Failure{Code: abi.CodeRefused, Message: "files of the target are not granted to this writer"}
+		relation := compute.Relation(in.Relation)
+		if in.Format != "" {
+			var err error
+			if relation, err = r.rowsOfTarget(ctx, in); err != nil {
+				return "", err
+			}
 		}
-		reads[in.Name] = compute.Relation(in.Relation)
+		reads[in.Name] = relation
 	}
-	r.batch.derived++
-	// No name in a pipeline begins so: it cannot meet a step's.
-	name := fmt.Sprintf("~%d", r.batch.derived)
+	name := r.newName()
 	err := r.batch.session.Prepare(ctx, []compute.Step{{Name: name, SQL: req.SQL, Reads: reads}}, nil)
 	var e *compute.Error
 	if errors.As(err, &e) && e.Kind == compute.QueryInvalid {
 		return "", &abi.Failure{Code: abi.CodeInvalid, Message: e.Error(), Hint: e.Hint}
 	}
 	return name, err
+}
+
+// newName is for a relation of a writer's own. No name in a pipeline begins so: it cannot meet a step's.
+func (r *relations) newName() string {
+	r.batch.derived++
+	return fmt.Sprintf("~%d", r.batch.derived)
+}
+
+// rowsOfTarget makes a relation of rows that are in the target, read as an input of its format reads them.
+func (r *relations) rowsOfTarget(ctx context.Context, in abi.DeriveInput) (compute.Relation, error) {
+	relation, _, err := r.batch.session.Input(ctx, compute.Input{Name: r.newName(), Format: in.Format, Path: r.target.Path, Version: in.Version, Files: in.Files, FileColumn: in.FileColumn})
+	var e *compute.Error
+	if errors.As(err, &e) && e.Kind == compute.BadOption {
+		return "", &abi.Failure{Code: abi.CodeInvalid, Message: e.Error(), Hint: e.Hint}
+	}
+	return relation, err
 }
 
 func (r *relations) Rows(ctx context.Context, req abi.RowsRequest) (writer.RowStream, error) {
@@ -191,25 +210,36 @@ func inSlice(slice, part string) bool {
 	return true
 }
 
+// fixed are the partition_by columns that have the name of a variable of the batch, with its value.
+func fixed(t plan.Target, b plan.Batch) map[string]string {
+	values := map[string]string{}
+	for _, by := range t.PartitionBy {
+		for variable, value := range b.Variables {
+			if strings.EqualFold(variable, by) && value != "" {
+				values[by] = value
+			}
+		}
+	}
+	return values
+}
+
 // sliceOf is the part of an output that the batch declares: the partition_by columns that have the name of
 // a variable of the batch hold that variable's value. It gives the names of folders below each other, "*"
 // for a column that is not fixed, down to the last one that is; "" if none is.
 func sliceOf(t plan.Target, b plan.Batch, columns []abi.Column) string {
 	var elements []string
-	fixed := 0
+	last, values := 0, fixed(t, b)
 	for _, by := range t.PartitionBy {
 		name, element := by, "*"
 		if i := slices.IndexFunc(columns, func(c abi.Column) bool { return strings.EqualFold(c.Name, by) }); i >= 0 {
 			name = columns[i].Name // folders have the relation's spelling
 		}
-		for variable, value := range b.Variables {
-			if strings.EqualFold(variable, by) && value != "" {
-				element = hiveEscape(name) + "=" + hiveEscape(value)
-			}
+		if value, ok := values[by]; ok {
+			element = hiveEscape(name) + "=" + hiveEscape(value)
 		}
 		if elements = append(elements, element); element != "*" {
-			fixed = len(elements)
+			last = len(elements)
 		}
 	}
-	return path.Join(elements[:fixed]...)
+	return path.Join(elements[:last]...)
 }

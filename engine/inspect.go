@@ -158,7 +158,7 @@ func refusal(d abi.Description) string {
 	p := config.Plugin{Name: d.Name}
 	var why error
 	usable := slices.ContainsFunc(d.Modes, func(m abi.Mode) bool {
-		_, err := unpinned(p, d, m.Class)
+		_, err := unpinned(p, d, deliveryOf(d, m.Class))
 		if why == nil {
 			why = err
 		}

@@ -84,7 +84,8 @@ type PlannedOutput struct {
 	Imported bool `json:"imported,omitempty"` // the last commit was taken over from another program: its rows are not known
 
 	Replaces *Replaces `json:"replaces,omitempty"` // what is in the folder now, for modes that replace it
-	Will     string    `json:"will,omitempty"`     // what would happen, on one line, where the mode depends on what is in the folder now
+	Will     string    `json:"will,omitempty"`     // what would happen, on one line, where the mode depends on what is in the folder now, or as the writer of a table says it
+	Warnings []string  `json:"warnings,omitempty"` // what the writer of a table has to say of it, one line each
 }
 
 // Replaces is data that a run would replace, as far as it can be told before the rows are known.
@@ -143,6 +144,9 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 			task.Outputs = append(task.Outputs, out)
 		}
 		r.judge(ctx, &task, t.Targets, r.request(t), view, refusal)
+		if err := r.foreseeTables(ctx, &task, t, view); err != nil {
+			return nil, r.explain(told(ctx, err), t.Name)
+		}
 		if err := r.foreseeInputs(ctx, &task, t, view); err != nil {
 			return nil, r.explain(told(ctx, err), t.Name)
 		}
@@ -153,7 +157,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 
 // foresee tells what a run would do to what is in an output's folder now.
 func (r *run) foresee(out *PlannedOutput, t plan.Target, b plan.Batch) error {
-	if t.Mode == modeAppend {
+	if t.Mode == modeAppend || t.Table {
 		return nil
 	}
 	slice := ""

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
@@ -39,39 +38,54 @@ func (r *run) plugin(name string) *config.Plugin {
 // grants are the capabilities of an output's writer. Relations are always among them.
 func (b *batch) grants(t plan.Target) writer.Grants {
 	g := writer.Grants{Relation: &relations{batch: b, target: t}}
-	g.Log = func(plugin string, level abi.Level, text string) {
-		e := pluginEvent(plugin, level, text)
-		e.Task, e.Batch, e.Output = b.task.Name, batchText(b.task.Batch), t.Name
-		b.emit(e)
-	}
+	g.Log = b.pluginLog(t)
 	if t.Plugin == nil || t.Plugin.Files {
 		g.Files = &files{batch: b, target: t}
+	}
+	if t.Table {
+		g.Table = b.tableOf(t).files
 	}
 	return g
 }
 
-// deliver gives plan the delivery class of an output, from its writer's description. Of a plugin the
+// pluginLog tells what the writer of an output says.
+func (b *batch) pluginLog(t plan.Target) func(plugin string, level abi.Level, text string) {
+	return func(plugin string, level abi.Level, text string) {
+		e := pluginEvent(plugin, level, text)
+		e.Task, e.Batch, e.Output = b.task.Name, batchText(b.task.Batch), t.Name
+		b.emit(e)
+	}
+}
+
+// deliver tells plan how an output is delivered, from its writer's description. Of a plugin the
 // description is asked once and then kept, so that mostly no writer is started for it.
 func (r *run) deliver(ctx context.Context) plan.Deliver {
-	return func(format, mode string, options map[string]string) (string, error) {
+	return func(format, mode string, options map[string]string) (plan.Delivery, error) {
+		none := plan.Delivery{}
 		d, err := r.describe(ctx, format)
 		if err != nil {
-			return "", err
+			return none, err
 		}
 		r.formats.writers[format] = d
 		class, ok := d.Class(mode, options)
 		if !ok {
-			return "", errors.New("has no mode " + mode)
+			return none, errors.New("has no mode " + mode)
 		}
+		delivery := deliveryOf(d, class)
 		replaces := mode == modeOverwrite || mode == modePartitions
-		if replaces && class == abi.ClassClaims || !replaces && class == abi.ClassReplaces {
-			return "", fmt.Errorf("delivers mode %s as %s, and files in a folder are not delivered so", mode, class)
+		if !delivery.Table && (replaces && class == abi.ClassClaims || !replaces && class == abi.ClassReplaces) {
+			return none, fmt.Errorf("delivers mode %s as %s, and files in a folder are not delivered so", mode, class)
 		}
 		if p := r.plugin(format); p != nil {
-			return unpinned(*p, d, class)
+			return unpinned(*p, d, delivery)
 		}
-		return string(class), nil
+		return delivery, nil
 	}
+}
+
+// deliveryOf is how a writer delivers by a class of its own.
+func deliveryOf(d abi.Description, class abi.Class) plan.Delivery {
+	return plan.Delivery{Class: string(class), Table: slices.Contains(d.Capabilities, abi.CapTable)}
 }
 
 // describe gives the description of the writer of a format. Errors are those that plan.Deliver returns.
@@ -133,36 +147,36 @@ func (r *run) explainInspect(err error, p config.Plugin) *problem.Problem {
 
 // checkAllowed refuses a plugin that asks for what the pipeline does not grant: it would fail when it uses it.
 func checkAllowed(p config.Plugin, d abi.Description) error {
-	if slices.Contains(d.Capabilities, abi.CapFiles) && !p.Files {
-		return &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos,
-			Message: "plugin " + p.Name + " asks for the capability files, which the pipeline does not grant", Hint: "if it is to have it, write allow: {files: true}"}
+	for c, granted := range map[abi.Capability]bool{abi.CapFiles: p.Files, abi.CapTable: p.Table} {
+		if slices.Contains(d.Capabilities, c) && !granted {
+			return &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos,
+				Message: fmt.Sprintf("plugin %s asks for the capability %s, which the pipeline does not grant", p.Name, c), Hint: fmt.Sprintf("if it is to have it, write allow: {%s: true}", c)}
+		}
 	}
 	return nil
 }
 
-// unpinned is the delivery class of a plugin that no lock pins: nobody has tested what it declares. If it asks for
+// unpinned is how a plugin delivers that no lock pins: nobody has tested what it declares. If it asks for
 // nothing but relations and files it can only leave files in staging, which the engine lands, or exchanges for what
-// is there, whatever the plugin does. Anything else counts as named.
-func unpinned(p config.Plugin, d abi.Description, declared abi.Class) (string, error) {
-	var more []string
+// is there, whatever the plugin does. One that makes commits of its own counts as named.
+func unpinned(p config.Plugin, d abi.Description, declared plan.Delivery) (plan.Delivery, error) {
+	none := plan.Delivery{}
 	for _, c := range d.Capabilities {
-		if c != abi.CapRelation && c != abi.CapFiles {
-			more = append(more, string(c))
+		if c != abi.CapRelation && c != abi.CapFiles && c != abi.CapTable {
+			return none, &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos, Message: fmt.Sprintf("plugin %s asks for the capability %s, which is not in this version", p.Name, c),
+				Hint: "use a plugin that asks for relation, files and table only"}
 		}
 	}
+	named, once := string(abi.ClassNamed), string(abi.ClassOnce)
 	switch {
-	case len(more) > 0:
-		return "", named(p, "asks for "+strings.Join(more, " and ")+" and is pinned by no lock")
-	case declared == abi.ClassOnce || declared == abi.ClassNamed:
-		return "", named(p, "declares "+string(declared)+" for this mode and is pinned by no lock")
+	case !declared.Table && (declared.Class == once || declared.Class == named):
+		return none, &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos, Message: fmt.Sprintf("plugin %s declares %s for this mode, and makes no commits that this could be promised by", p.Name, declared.Class),
+			Hint: "use a plugin that asks for the capability table, or declares claims or replaces"}
+	case declared.Table && declared.Class != named:
+		declared.Note = fmt.Sprintf("plugin %s declares %s for this mode and is pinned by no lock, so it counts as named: what a run that dies leaves in the table is named, and never removed or taken for the batch", p.Name, declared.Class)
+		declared.Class = named
 	}
-	return string(declared), nil
-}
-
-// named refuses the class that this version cannot deliver by.
-func named(p config.Plugin, why string) *problem.Problem {
-	return &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos, Message: "plugin " + p.Name + " " + why + ", so it counts as named: neither once nor replacing can be promised for what it writes",
-		Hint: "the delivery class named is not in this version: use a plugin that asks for nothing but relation and files"}
+	return declared, nil
 }
 
 // hintLimit says how a plugin of the pipeline gets more of what it ran out of, or was refused.

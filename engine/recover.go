@@ -132,7 +132,7 @@ func (e *Engine) Recover(ctx context.Context, o Options, q Recovery) (Recovered,
 		}
 	}
 	recovered, err := r.ledger.Recover(ctx, ledger.Recovery{Pipeline: pipeline.Name, Dead: q.Dead, Waiting: r.waiting})
-	did.note(recovered)
+	did.note(recovered, r.pending)
 	if err != nil {
 		return did, r.problemOf(ctx, err)
 	}
@@ -208,7 +208,7 @@ func (r *run) problemOf(ctx context.Context, err error) error {
 }
 
 // note takes over what the ledger did, a batch at a time.
-func (did *Recovered) note(rec ledger.Recovered) {
+func (did *Recovered) note(rec ledger.Recovered, pending func(ledger.Pending) DoubtfulStatus) {
 	at := map[string]int{}
 	batch := func(b ledger.Batch) *RecoveredBatch {
 		i, is := at[b.Name()]
@@ -219,17 +219,18 @@ func (did *Recovered) note(rec ledger.Recovered) {
 		}
 		return &did.Batches[i]
 	}
-	doubt := func(b *RecoveredBatch, kept []ledger.Kept) {
+	doubt := func(b *RecoveredBatch, kept []ledger.Kept, tables []ledger.Pending) {
 		for _, k := range kept {
-			if d := (DoubtfulStatus{Output: k.Output, Run: k.Run}); !slices.Contains(b.Doubtful, d) {
-				b.Doubtful = append(b.Doubtful, d)
-			}
+			b.Doubtful = doubted(b.Doubtful, DoubtfulStatus{Output: k.Output, Run: k.Run})
+		}
+		for _, p := range tables {
+			b.Doubtful = doubted(b.Doubtful, pending(p))
 		}
 	}
 	for _, c := range rec.Completed {
 		b := batch(c.Batch)
 		b.CommittedBy, b.Landed, b.Removed, b.Missing, b.Dropped = c.Run, c.Landed, c.Removed, c.Missing, c.Dropped
-		doubt(b, c.Kept)
+		doubt(b, c.Kept, c.Pending)
 	}
 	for _, t := range rec.Takeovers {
 		b := batch(t.Batch)
@@ -239,7 +240,7 @@ func (did *Recovered) note(rec ledger.Recovered) {
 			beat := t.Beat.UTC()
 			b.TakenFrom.Beat = &beat
 		}
-		doubt(b, t.Kept)
+		doubt(b, t.Kept, t.Pending)
 	}
 	did.Stray = append(did.Stray, rec.Stray...)
 	for _, h := range rec.Held {

@@ -129,6 +129,9 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 			Data: untouched,
 			Hint: "what an overwrite wrote cannot be taken back: " + r.command("--rerun") + " would leave its rows and add these to them; to replace them, run with the mode that wrote them"}
 	}
+	if name := appended(e.Finished); name != "" {
+		return r.explainAppended(e, name)
+	}
 	what := fmt.Sprintf("run %s: %s in %s", e.Finished.Run, report.Count(rows, "row"), report.Count(files, "file"))
 	if from := importedText(&e.Finished); from != "" {
 		what = from + ": " + report.Count(files, "file")
@@ -137,6 +140,25 @@ func (r *run) explainFinished(e *ledger.FinishedError) *problem.Problem {
 		Message: fmt.Sprintf("refused: batch %s is finished since %s (%s); running it again would add the batch twice", ledgerBatchText(e.Batch), when(e.Finished.At), what),
 		Data:    untouched,
 		Hint:    "to replace it: " + r.command("--rerun") + r.thenReaders(e.Batch.Task) + r.keepAndRunTheRest() + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
+}
+
+// appended names an output that is a table which the batch was added to: a rerun replaces nothing there. Empty: there is none.
+func appended(f ledger.Finished) string {
+	for _, name := range slices.Sorted(maps.Keys(f.Outputs)) {
+		if o := f.Outputs[name]; o.Mark != nil && o.Class != ledger.Replaces {
+			return name
+		}
+	}
+	return ""
+}
+
+// explainAppended refuses a finished batch whose rows a table has for good.
+func (r *run) explainAppended(e *ledger.FinishedError, output string) *problem.Problem {
+	return &problem.Problem{Code: problem.BatchFinished, Task: e.Batch.Task, Output: output, Data: untouched,
+		Message: fmt.Sprintf("refused: batch %s is finished since %s (run %s, in the table as %s); running it again would add the batch twice", ledgerBatchText(e.Batch), when(e.Finished.At), e.Finished.Run,
+			e.Finished.Outputs[output].Mark.Commit),
+		Hint: "a table keeps what was added to it: to replace the rows, take them out of it and run " + r.command("--rerun") + ", which adds them again; with replace_where every run replaces its own" +
+			r.thenReaders(e.Batch.Task) + r.keepAndRunTheRest() + " ; if this is other data, declare a variable that differs for each load and give it with --var"}
 }
 
 // keepAndRunTheRest is the way on where other tasks have still to run.

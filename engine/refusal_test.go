@@ -43,7 +43,7 @@ func TestR45_OnlyAnOutputThatAppendsNowCannotBeTakenBack(t *testing.T) {
 		Outputs: map[string]ledger.FinishedOutput{"good": {Class: ledger.Replaces, Rows: 2, Files: 2}, "bad": {Class: ledger.Claims, Rows: 1, Files: 1}}}}
 	for class, want := range map[ledger.Class]string{ledger.Replaces: "", ledger.Claims: "good"} {
 		r := &run{config: &config.Pipeline{}, plan: &plan.Plan{Tasks: []plan.Task{{Task: config.Task{Name: "load"}, Targets: []plan.Target{
-			{Output: config.Output{Name: "good"}, Class: string(class)}, {Output: config.Output{Name: "bad"}, Class: string(ledger.Claims)}}}}}}
+			{Output: config.Output{Name: "good"}, Delivery: plan.Delivery{Class: string(class)}}, {Output: config.Output{Name: "bad"}, Delivery: plan.Delivery{Class: string(ledger.Claims)}}}}}}}
 		p := r.explain(finished, "")[0]
 		if p.Code != problem.BatchFinished || p.Output != want || strings.Contains(p.Hint, "cannot be taken back") != (want != "") {
 			t.Errorf("the output is %s now: %+v", class, p)

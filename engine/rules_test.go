@@ -150,7 +150,11 @@ func rule(name string) ([]string, bool) {
 	case name == "plugins/hostile/dump": // makes files of the hostile modules, for tests
 		return []string{"plugins/hostile"}, true
 	case name == "plugins/builtin": // the built-in writers share one module
-		return []string{"plugins/sdk", "plugins/csv", "plugins/json", "plugins/parquet"}, true
+		return []string{"plugins/sdk", "plugins/csv", "plugins/delta", "plugins/json", "plugins/parquet"}, true
+	case name == "plugins/delta":
+		return []string{"plugins/sdk", "plugins/sdk/files", "engine/abi", "engine/deltalog", "engine/deltalog/schema", "internal/exactjson", "plugins/delta/predicate"}, true
+	case name == "plugins/delta/predicate":
+		return []string{"engine/deltalog/schema"}, true
 	case strings.HasPrefix(name, "plugins/"), strings.HasPrefix(name, "configs/"): // examples of plugins are plugins
 		return []string{"plugins/sdk", "plugins/sdk/files", "plugins/sdk/sdktest", "engine/abi"}, true
 	case strings.HasPrefix(name, "engine/writer/"):

@@ -149,6 +149,11 @@ func (r *run) finishCommitted(ctx context.Context) error {
 					ledgerBatchText(d.Batch), d.Batch.Task, k.Output, k.Run))
 			}
 		}
+		for _, p := range d.Pending {
+			if !r.ours(d.Batch) {
+				r.warn(fmt.Sprintf("batch %s of task %s: %s", ledgerBatchText(d.Batch), d.Batch.Task, r.pending(p)))
+			}
+		}
 		if d.Landed+d.Removed+d.Dropped > 0 {
 			r.emit(report.Event{Kind: report.WorkFinished, Task: d.Batch.Task, Batch: variablesText(d.Batch.Variables, d.Batch.Profile), Files: number(d.Landed)})
 		}
@@ -200,11 +205,20 @@ func (r *run) targets() (targets []ledger.Target) {
 		}
 		for _, o := range t.Targets {
 			places[t.Name] = append(places[t.Name], len(targets))
-			targets = append(targets, ledger.Target{Path: o.Path, Adds: o.Mode == modeAppend, Parts: o.Mode == modePartitions, After: after})
+			targets = append(targets, targetOf(o, after))
 		}
 		places[t.Name] = append(places[t.Name], after...)
 	}
 	return targets
+}
+
+// targetOf is an output as the ledger compares it with others. Commits to a table come one after the other whoever makes them,
+// and each has seen those before it: nobody is to be kept out.
+func targetOf(o plan.Target, after []int) ledger.Target {
+	if o.Table {
+		return ledger.Target{Path: o.Path, Adds: true, After: after}
+	}
+	return ledger.Target{Path: o.Path, Adds: o.Mode == modeAppend, Parts: o.Mode == modePartitions, After: after}
 }
 
 // The modes that the engine itself must tell apart.
@@ -229,11 +243,14 @@ func (r *run) requests() (requests []ledger.Request) {
 func (r *run) request(t plan.Task) ledger.Request {
 	q := ledger.Request{Batch: ledgerBatch(t.Batch), Rerun: r.options.Rerun, Anyway: r.options.RerunAnyway, Incremental: t.Incremental(), Follows: r.follows(t)}
 	for _, o := range t.Targets {
-		q.Appends = q.Appends || o.Mode == modeAppend
+		q.Appends = q.Appends || adds(o)
 	}
 	q.Replaces = replacing(t)
 	return q
 }
+
+// adds tells whether running an output's batch again would add its rows a second time. An append with a condition replaces them (R73).
+func adds(o plan.Target) bool { return o.Mode == modeAppend && o.Class != string(ledger.Replaces) }
 
 // follows tells whether a task reads what an incremental one writes in the same run, itself or by way of others.
 func (r *run) follows(t plan.Task) bool {

@@ -31,34 +31,85 @@ import (
 // with it. All of them are asked, so that a person hears of everything at once.
 func (b *batch) ask(ctx context.Context) error {
 	b.step("ask")
+	b.reads = map[string]int{}
 	var problems problem.List
 	for _, t := range b.task.Targets {
-		answer, err := b.writers[t.Name].Plan(ctx, abi.PlanRequest{Output: abiOutput(t), Epoch: b.lease.Epoch(), Time: b.now()})
+		answer, err := b.writers[t.Name].Plan(ctx, abi.PlanRequest{Output: b.abiOutput(t), Epoch: b.lease.Epoch(), Batch: b.toCommit(t), Time: b.now()})
 		if err != nil {
 			return &outputError{target: t, err: err}
 		}
 		for _, p := range answer.Problems {
 			problems = append(problems, b.writerProblem(t, p))
 		}
-		if len(answer.Problems) == 0 && string(answer.Class) != t.Class {
-			return &outputError{target: t, err: untrue(t, abi.CallPlan, "it delivers as %s, but is described as %s", answer.Class, t.Class)}
+		for _, text := range answer.Warnings {
+			b.warn(fmt.Sprintf("task %s, output %s: %s", b.task.Name, t.Name, text))
 		}
-		problems = append(problems, b.lookForData(t)...)
+		if len(answer.Problems) > 0 {
+			continue
+		}
+		if t.Class, err = b.deliveredAs(t, answer); err != nil {
+			return &outputError{target: t, err: err}
+		}
+		b.reads[t.Name] = min(answer.Reads, mostReads)
+		problems = append(problems, b.lookForData(t, answer)...)
 	}
 	if len(problems) > 0 {
 		return problems
 	}
+	b.sayAddsAgain()
 	return nil
 }
 
+// mostReads is as often as it makes a difference how often a writer reads its rows.
+const mostReads = 2
+
+// sayAddsAgain says of a rerun what it will not replace.
+func (b *batch) sayAddsAgain() {
+	f := b.lease.Finished()
+	if f == nil || !b.lease.Reruns() {
+		return
+	}
+	for _, t := range b.targets {
+		if had := f.Outputs[t.Name]; t.Table && t.Class != string(ledger.Replaces) && had.Mark != nil {
+			b.warn(fmt.Sprintf("task %s, output %s: the table %s keeps what run %s added to it as %s, and this rerun adds the batch again: unless its rows were taken out, they will be there twice (with replace_where every run replaces its own)",
+				b.task.Name, t.Name, t.Written, had.Mark.Run, had.Mark.Commit))
+		}
+	}
+}
+
+// toCommit is what the writer of a table is going to commit; nil: the writer makes no commits.
+func (b *batch) toCommit(t plan.Target) *abi.Batch {
+	if !t.Table {
+		return nil
+	}
+	return new(b.tableOf(t).abiBatch(b.lease.TableBatch(t.Name, ledger.Class(t.Class))))
+}
+
+// deliveredAs is the class of an output as its writer says when it has looked at the target: that of its description, or what the
+// engine counts on; or named, where a table does not let it keep what it promises.
+func (b *batch) deliveredAs(t plan.Target, answer abi.PlanAnswer) (string, error) {
+	class := string(answer.Class)
+	described, _ := b.formats.writers[t.Format].Class(t.Mode, t.Deciding())
+	switch {
+	case class == t.Class, class == string(described):
+		return t.Class, nil
+	case t.Table && answer.Class == abi.ClassNamed:
+		return class, nil
+	}
+	return "", untrue(t, abi.CallPlan, "it delivers as %s, but is described as %s", answer.Class, described)
+}
+
 // lookForData does what the modes say that ask whether there is data in an output already. No other run
-// writes there meanwhile: these modes count as replacing.
-func (b *batch) lookForData(t plan.Target) problem.List {
+// writes there meanwhile: these modes count as replacing. What is in a table its writer tells.
+func (b *batch) lookForData(t plan.Target, answer abi.PlanAnswer) problem.List {
 	if t.Mode != modeError && t.Mode != modeIgnore {
 		b.targets = append(b.targets, t)
 		return nil
 	}
-	found, err := b.lease.Occupied(t.Path)
+	found, err := answer.Exists, error(nil)
+	if !t.Table {
+		found, err = b.lease.Occupied(t.Path)
+	}
 	switch {
 	case err != nil:
 		return problem.List{{Code: problem.OutputUnwritable, Pos: t.PathPos, Task: b.task.Name, Output: t.Name, Cause: err,
@@ -100,9 +151,14 @@ func (b *batch) writerProblem(t plan.Target, p abi.Problem) *problem.Problem {
 		Message: p.Field + ": " + p.Message, Hint: p.Hint, Data: nothing}
 }
 
-func abiOutput(t plan.Target) abi.Output {
-	return abi.Output{Name: t.Name, Mode: t.Mode, Target: t.Path, PartitionBy: t.PartitionBy, SortBy: t.SortBy,
-		TargetFileSize: t.TargetFileSize, Options: t.Options}
+// abiOutput is what a writer is told of an output.
+func (b *batch) abiOutput(t plan.Target) abi.Output {
+	out := abi.Output{Name: t.Name, Mode: t.Mode, Target: t.Path, PartitionBy: t.PartitionBy, SortBy: t.SortBy,
+		TargetFileSize: t.TargetFileSize, Options: t.Options, Keys: t.Keys, ReplaceWhere: t.ReplaceWhere, Schema: t.Schema}
+	if t.Mode == modePartitions {
+		out.Slice = fixed(t, b.task.Batch)
+	}
+	return out
 }
 
 // read does step 6: inputs and steps become relations. What is read is pinned here; rows are computed
@@ -144,7 +200,9 @@ func (b *batch) read(ctx context.Context) error {
 	}
 	consumed := slices.Concat(b.checks.Consumed(), b.summedUp())
 	for _, t := range b.targets {
-		consumed = append(consumed, written(t))
+		for range max(1, b.reads[t.Name]) {
+			consumed = append(consumed, written(t))
+		}
 	}
 	return b.checkError(b.checks.Blame(b.session.Prepare(ctx, steps, consumed)))
 }
@@ -304,12 +362,19 @@ func (b *batch) stage(ctx context.Context) error {
 	outputs := make([]ledger.OutputSpec, len(b.targets))
 	for i, t := range b.targets {
 		outputs[i] = ledger.OutputSpec{Name: t.Name, Class: ledger.Class(t.Class), Mode: t.Mode, Base: t.Path, Success: t.SuccessFile, Parts: t.Mode == modePartitions}
+		if t.Table {
+			outputs[i].Table, outputs[i].Success, outputs[i].Parts = b.tableOf(t), false, false
+		}
 	}
 	if err := b.lease.Prepare(ctx, outputs); err != nil {
 		return err
 	}
 	b.staged = map[string]ledger.Result{}
 	for _, t := range b.targets {
+		if _, is := b.found(t.Name); is {
+			b.staged[t.Name] = ledger.Result{} // it is there
+			continue
+		}
 		b.progress.stages(b.lease.Staging(t.Name))
 		result, err := b.stageOne(ctx, t)
 		if err != nil {
@@ -332,7 +397,7 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	for i, c := range schema {
 		columns[i] = abi.Column{Name: c.Name, Type: c.Type}
 	}
-	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: abiOutput(t), Relation: string(written(t)), Schema: columns, Epoch: b.lease.Epoch(), Time: b.now()})
+	answer, err := b.writers[t.Name].Stage(ctx, abi.StageRequest{Output: b.abiOutput(t), Relation: string(written(t)), Schema: columns, Epoch: b.lease.Epoch(), Batch: b.toCommit(t), Time: b.now()})
 	if err != nil {
 		return ledger.Result{}, err
 	}
@@ -351,7 +416,9 @@ func (b *batch) stageOne(ctx context.Context, t plan.Target) (ledger.Result, err
 	for _, c := range schema {
 		result.Columns = append(result.Columns, ledger.Column{Name: c.Name, Type: c.Type})
 	}
-	if t.Mode == modePartitions {
+	if t.Table {
+		b.tableOf(t).keep(answer)
+	} else if t.Mode == modePartitions {
 		result.Slice = sliceOf(t, b.task.Batch, columns)
 	}
 	for _, f := range found {

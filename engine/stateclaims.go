@@ -26,8 +26,12 @@ func (im *importer) claim(f *foundBatch, mapped config.ImportTask, note runstate
 			theirs = name
 		}
 		taken[theirs] = true
-		if o.Mode != modeAppend {
+		if !adds(o) {
 			continue // it is replaced whenever the batch is run
+		}
+		if o.Table {
+			im.refuse(f, fmt.Sprintf("output %s is a table, and files are no proof of what its log says", o.Name), "take the batch's rows out of the table and run it, or have replace_where replace them")
+			return
 		}
 		said, there := note.Outputs[theirs]
 		if !there {

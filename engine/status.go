@@ -83,12 +83,6 @@ type WorkStatus struct {
 	Forget string `json:"forget,omitempty"` // the command that gives it up, if it is stuck
 }
 
-// DoubtfulStatus is an output that holds rows of a run which ended before its commit.
-type DoubtfulStatus struct {
-	Output string `json:"output"` // name of the output
-	Run    string `json:"run"`    // id of the run
-}
-
 // UnreadableStatus is a file of the ledger that is there and cannot be used.
 type UnreadableStatus struct {
 	Path   string `json:"path"`   // path of the file
@@ -301,9 +295,12 @@ func (r *run) batchStatus(v ledger.View) BatchStatus {
 	s.Inputs, s.Decided = markStatus(v), v.Decisions
 	for _, t := range v.Tried {
 		for _, output := range t.Kept {
-			if d := (DoubtfulStatus{Output: output, Run: t.Run}); !slices.Contains(s.Doubtful, d) {
-				s.Doubtful = append(s.Doubtful, d)
-			}
+			s.Doubtful = doubted(s.Doubtful, DoubtfulStatus{Output: output, Run: t.Run})
+		}
+	}
+	for _, p := range v.Pending {
+		if s.Held == nil || s.Held.Run != p.Run || s.Held.Life != Alive { // one that lives is at it
+			s.Doubtful = doubted(s.Doubtful, r.pending(p))
 		}
 	}
 	if n := len(v.Tried); n > 0 {

@@ -55,6 +55,9 @@ func (r *run) tellTakeovers() {
 			next := r.afterKept(t.Batch, k)
 			r.warn(fmt.Sprintf("batch %s of task %s: output %s was replaced by run %s, which did not commit; %s", ledgerBatchText(t.Batch), t.Batch.Task, k.Output, k.Run, next))
 		}
+		for _, p := range t.Pending {
+			r.warn(fmt.Sprintf("batch %s of task %s: %s", ledgerBatchText(t.Batch), t.Batch.Task, r.pending(p)))
+		}
 		for _, l := range t.Left {
 			if !r.ours(t.Batch) { // else the start is refused for it, and says so
 				r.warn("earlier work cannot be finished now, and is tried again by every start: " + l.String())

@@ -12,6 +12,7 @@ type document struct {
 	Holder  *struct{ Run string } `json:"holder"`
 	Todo    []any                 `json:"todo"`
 	Tried   []any                 `json:"tried"`
+	Pending []any                 `json:"pending"` // commits that dead runs may have made to tables
 	Outputs map[string]struct {
 		Phase string `json:"phase"`
 	} `json:"outputs"`
@@ -104,14 +105,15 @@ func (b batch) rows() []string { return slices.Concat(b.versions...) }
 // judge holds what readers may see in one scenario. It looks at one moment after the other.
 type judge struct {
 	mode    string
+	table   bool
 	batches []batch
 	twice   bool              // several runs may replace equal rows by equal rows: for a moment both are there
 	seen    map[string]bool   // rows of batches that are added
 	at      map[string]string // by place that is replaced: the day whose rows were there last
 }
 
-func newJudge(mode string, batches []batch) *judge {
-	j := &judge{mode: mode, seen: map[string]bool{}, at: map[string]string{}}
+func newJudge(t target, batches []batch) *judge {
+	j := &judge{mode: t.mode, table: t.table(), seen: map[string]bool{}, at: map[string]string{}}
 	for _, b := range batches {
 		j.batches = append(j.batches, batch{b.day, slices.Clone(b.versions), slices.Clone(b.by)})
 	}
@@ -168,7 +170,11 @@ func (j *judge) added(l look) (v verdict) {
 		most = 2
 	}
 	for _, b := range j.batches {
-		v.sum(j.addedBatch(b, b.committed(l.Batches), there))
+		if j.table {
+			v.sum(j.addedCommit(b, l.Batches, there))
+		} else {
+			v.sum(j.addedBatch(b, b.committed(l.Batches), there))
+		}
 		for _, r := range b.rows() {
 			known[r] = true
 		}
@@ -210,14 +216,38 @@ func (j *judge) addedBatch(b batch, committed int, there map[string]int) (v verd
 	return v
 }
 
-// place is the folder that a row lies in and that is replaced as one.
+// addedCommit judges one batch of a table: its rows come all at once, not before the document has said that they may, and stay.
+func (j *judge) addedCommit(b batch, docs map[string]document, there map[string]int) (v verdict) {
+	rows := b.versions[len(b.versions)-1]
+	switch gone := missing(rows, there); {
+	case gone == 0:
+		if b.run() && !b.done(docs) && !docs[b.day].announced() {
+			v.early = len(rows)
+		}
+		j.seen[b.day] = true
+	case gone < len(rows), j.seen[b.day], b.done(docs), !b.run():
+		v.lost = gone
+	}
+	return v
+}
+
+// announced tells whether a target may have made its own commit: a run says so before, and who comes after it.
+func (d document) announced() bool {
+	return len(d.Tried) > 0 || len(d.Pending) > 0 || d.phase() == "committing" || d.phase() == "done"
+}
+
+// replacedBy are the columns by whose values rows are replaced together; the others replace all.
+var replacedBy = map[string]string{"overwrite_partitions": "region", "replace_where": "dt", "merge": "id"}
+
+// place is what is replaced as one: the folder that a row lies in, or the rows of a table that have a value.
 func (j *judge) place(row string) string {
-	if j.mode == "overwrite" {
+	column := replacedBy[j.mode]
+	if column == "" {
 		return ""
 	}
-	_, region, _ := strings.Cut(row, `"region": "`)
-	region, _, _ = strings.Cut(region, `"`)
-	return region
+	_, value, _ := strings.Cut(row, `"`+column+`": "`)
+	value, _, _ = strings.Cut(value, `"`)
+	return value
 }
 
 // states are what each place may hold: the rows of one day.
@@ -261,7 +291,7 @@ func (j *judge) replaced(l look) (v verdict) {
 		case !looked || before == day:
 		case !run: // the old rows again
 			v.lost += max(1, len(days[before]))
-		case !b.done(l.Batches) && len(l.Batches[day].Tried) == 0 && l.Batches[day].phase() != "committing" && l.Batches[day].phase() != "done":
+		case !b.done(l.Batches) && !l.Batches[day].announced():
 			v.early += len(days[day])
 		}
 	}

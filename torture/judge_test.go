@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -54,7 +55,7 @@ func TestTheJudgementFindsFabricatedFaults(t *testing.T) {
 				if err != nil || len(s.Looks) != 1 {
 					t.Fatalf("%v, %d looks", err, len(s.Looks))
 				}
-				j := newJudge(m.mode, m.batches)
+				j := newJudge(m.target, m.batches)
 				if at, end := j.look(s.Looks[0]), j.end(s.Looks[0]); at.String() != c.at.String() || end.String() != c.end.String() {
 					t.Fatalf("at the moment %v, want %v; in the end %v, want %v", at, c.at, end, c.end)
 				}
@@ -138,8 +139,22 @@ func TestTheJudgeOfMoments(t *testing.T) {
 		{"an exchange taken back", "overwrite", replaced, []look{{Rows: []string{a, b}}, {Rows: []string{c, d}, Batches: committing}, {Rows: []string{a, b}}}, verdict{lost: 2}},
 		{"one partition after the other", "overwrite_partitions", replaced, []look{{Rows: []string{a, b}}, {Rows: []string{b, c}, Batches: committing}, {Rows: []string{c, d}, Batches: committing}}, verdict{}},
 		{"one partition is lost", "overwrite_partitions", replaced, []look{{Rows: []string{a, b}}, {Rows: []string{c}, Batches: committing}}, verdict{lost: 1}},
+		{"a commit to a table", "delta append", replaced, []look{{Rows: []string{a, b}}, {Rows: []string{a, b, c, d}, Batches: committing}, {Rows: []string{a, b, c, d}, Batches: finished("new")}}, verdict{}},
+		{"what a dead run may have committed", "delta append", replaced, []look{{Rows: []string{a, b, c, d}, Batches: map[string]document{today: {Pending: []any{1}}}}}, verdict{}},
+		{"half of a commit", "delta append", replaced, []look{{Rows: []string{a, b, c}, Batches: committing}}, verdict{lost: 1}},
+		{"a commit that was not announced", "delta append", replaced, []look{{Rows: []string{a, b, c, d}}}, verdict{early: 2}},
+		{"a commit taken back", "delta append", replaced, []look{{Rows: []string{a, b, c, d}, Batches: committing}, {Rows: []string{a, b}, Batches: committing}}, verdict{lost: 2}},
+		{"a commit that is not there", "delta append", replaced, []look{{Rows: []string{a, b}, Batches: finished("new")}}, verdict{lost: 2}},
+		{"a commit made twice", "delta append", replaced, []look{{Rows: []string{a, b, c, c, d, d}, Batches: finished("new")}}, verdict{doubled: 2}},
+		{"a merge", "delta merge", replaced, []look{{Rows: []string{a, b}}, {Rows: []string{a, b, c, d}, Batches: committing}}, verdict{}},
+		{"a merge that loses a row", "delta merge", replaced, []look{{Rows: []string{a, b}}, {Rows: []string{a, c, d}, Batches: committing}}, verdict{lost: 1}},
+		{"a merge that doubles a row", "delta merge", replaced, []look{{Rows: []string{a, b}}, {Rows: []string{a, b, b, c, d}, Batches: committing}}, verdict{doubled: 1}},
 	} {
-		j, got := newJudge(t1.mode, t1.batches), verdict{}
+		writer, mode, table := strings.Cut(t1.mode, " ")
+		if !table {
+			writer, mode = "parquet", t1.mode
+		}
+		j, got := newJudge(target{writer, mode}, t1.batches), verdict{}
 		for _, l := range t1.looks {
 			got.add(j.look(l))
 		}
@@ -148,7 +163,7 @@ func TestTheJudgeOfMoments(t *testing.T) {
 		}
 	}
 	// A version that will never be committed is never to be seen.
-	j := newJudge("rerun", added)
+	j := newJudge(target{"parquet", "rerun"}, added)
 	e := row("5", "eu")
 	j.corrected([]string{e}, finished("old"))
 	if v := j.look(look{Rows: []string{a, b, c, e}, Batches: finished("newer")}); v.early != 1 {

@@ -71,7 +71,7 @@ func (p page) lines() (all []*line) {
 }
 
 func (l *line) order() []int {
-	return []int{slices.Index(writers, l.writer), slices.Index(modes, l.mode), slices.Index(faults, l.fault), slices.Index(thens[l.fault], l.then)}
+	return []int{slices.Index(targets(), target{l.writer, l.mode}), slices.Index(faults, l.fault), slices.Index(thens[l.fault], l.then)}
 }
 
 // total sums all lines up.
@@ -146,13 +146,13 @@ func cpu() string {
 }
 
 const explained = `Whole processes of the built program. In each scenario a run meets a fault, then come the way on and one more run of the batch. Then the rows
-of the output, read by pyarrow or Python, are those of the input, read by Python; the files of others and of other batches are
-unchanged; nothing is held, listed or staged. A second process reads the output all the time, and once more after each process: it sees no row before its batch is committed
-(folders that are replaced: before the exchange was announced), each row once, and never fewer than there were.
+of the output, read by pyarrow or Python, a Delta table by delta-rs and by DuckDB over the files that its log names, are those of the input, read by Python; the files of others and of other batches are
+unchanged; nothing is held, listed or staged, and no data file is there that nobody names. A second process reads the output all the time, and once more after each process: it sees no row before its batch is committed
+(folders that are replaced, and tables: before that was announced), each row once, and never fewer than there were.
 
 * **mode**: rerun is an append that was finished, run again with --rerun over a corrected input. error_if_exists and ignore write to an empty folder. tasks is an append
   by the first of three tasks: one more copies what it wrote, and one reads notes; of these the rows are judged at the end, and the run state: no run is unfinished. Each other
-  output held rows of another batch before.
+  output held rows of another batch before. Of Delta tables replace_where and merge replace rows: those of the day, and one with the key of a new one.
 * **fault**: *kill* SIGKILL before operation 1 … N+1; *stop* SIGSTOP there, its heartbeat made old, the batch run by another, SIGCONT; *enospc* no room for that operation;
   *lost* it succeeds and the run is told that it failed; *sigkill* SIGKILL at a random moment after the first staging folder was made; *pair* and *crowd*: 2 and 20 processes started at once.
 * **then**: *takeover* the batch is started again; *rerun* with --rerun; *resume* with --resume; *other* another batch first; *recover* "ubunye recover" first. Of pair and crowd: *fresh* nothing ran before, *dead* a run had been killed at a random operation,

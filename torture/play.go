@@ -62,7 +62,7 @@ type play struct {
 func (b *worker) play(m *model, s scenario, seed uint64) (result, error) {
 	h := fnv.New64a()
 	h.Write([]byte(s.String()))
-	p := &play{worker: b, model: m, judge: newJudge(m.mode, m.batches), result: result{scenario: s}, random: rand.New(rand.NewPCG(seed, h.Sum64()))}
+	p := &play{worker: b, model: m, judge: newJudge(m.target, m.batches), result: result{scenario: s}, random: rand.New(rand.NewPCG(seed, h.Sum64()))}
 	began := time.Now()
 	var err error
 	if p.dir, err = b.copy(m); err != nil {

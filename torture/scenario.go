@@ -10,10 +10,18 @@ import (
 var (
 	writers = []string{"parquet", "csv", "json"}
 	modes   = []string{"append", "rerun", "overwrite", "overwrite_partitions", "error_if_exists", "ignore", "tasks"}
+
+	tables     = []string{"delta"} // writers whose targets have commits of their own
+	tableModes = []string{"append", "replace_where", "overwrite", "merge"}
 )
 
-// adds tells whether a mode stages files that land after the commit; the others replace folders.
-func adds(mode string) bool { return !strings.HasPrefix(mode, "overwrite") }
+// adds tells whether a mode adds a batch to what is there; the others replace folders, or rows of a table.
+func adds(mode string) bool {
+	return !strings.HasPrefix(mode, "overwrite") && mode != "replace_where" && mode != "merge"
+}
+
+// table tells whether the target has commits of its own: they are seen whole, a moment before the batch is committed.
+func (t target) table() bool { return slices.Contains(tables, t.writer) }
 
 // once tells whether a mode writes only where there is no data: a run that finds some writes nothing.
 func once(mode string) bool { return mode == "error_if_exists" || mode == "ignore" }
@@ -76,6 +84,11 @@ func targets() (all []target) {
 			all = append(all, target{w, m})
 		}
 	}
+	for _, w := range tables {
+		for _, m := range tableModes {
+			all = append(all, target{w, m})
+		}
+	}
 	return all
 }
 
@@ -88,8 +101,8 @@ func parseScenario(text string) (scenario, error) {
 	fault, at, _ := strings.Cut(f[2], ":")
 	n, err := strconv.Atoi(at)
 	s = scenario{writer: f[0], mode: f[1], fault: fault, at: n, then: f[3]}
-	if err != nil || n < 1 || !slices.Contains(writers, s.writer) || !slices.Contains(modes, s.mode) || !slices.Contains(thens[fault], s.then) {
-		return s, fmt.Errorf("scenario %q: writers are %v, modes %v, faults and what may follow %v", text, writers, modes, thens)
+	if err != nil || n < 1 || !slices.Contains(targets(), s.target()) || !slices.Contains(thens[fault], s.then) {
+		return s, fmt.Errorf("scenario %q: writers are %v with the modes %v and %v with %v, faults and what may follow %v", text, writers, modes, tables, tableModes, thens)
 	}
 	return s, nil
 }
@@ -112,12 +125,12 @@ func (c counts) plan(operations map[target]int, draw func(n int) int) (all []sce
 			n := operations[t] + 1
 			if c.points > 0 {
 				for range c.points {
-					then := c.ways(fault, t.mode)
+					then := c.ways(fault, t)
 					all = append(all, scenario{t.writer, t.mode, fault, 1 + draw(n), then[draw(len(then))]})
 				}
 				continue
 			}
-			for _, then := range c.ways(fault, t.mode) {
+			for _, then := range c.ways(fault, t) {
 				for at := 1 + draw(c.every); at <= n; at += c.every {
 					all = append(all, scenario{t.writer, t.mode, fault, at, then})
 				}
@@ -134,9 +147,12 @@ func (c counts) plan(operations map[target]int, draw func(n int) int) (all []sce
 	return all
 }
 
-// ways are the ways on after a fault that the program has. To resume a rerun would keep the batch that was to be written again.
-func (c counts) ways(fault, mode string) []string {
-	return slices.DeleteFunc(slices.Clone(thens[fault]), func(then string) bool { return then == c.without || then == resume && mode == rerun })
+// ways are the ways on after a fault that the program has. To resume a rerun would keep the batch that was to be written again, and
+// to rerun what was added to a table adds it again.
+func (c counts) ways(fault string, t target) []string {
+	return slices.DeleteFunc(slices.Clone(thens[fault]), func(then string) bool {
+		return then == c.without || then == resume && t.mode == rerun || then == rerun && t.table() && adds(t.mode)
+	})
 }
 
 // spread gives n scenarios of a fault, over all targets and ways on in turn.
@@ -144,7 +160,7 @@ func (c counts) spread(fault string, n int) (all []scenario) {
 	each := targets()
 	for i := range n {
 		t := each[i%len(each)]
-		ways := c.ways(fault, t.mode)
+		ways := c.ways(fault, t)
 		then := ways[(i+i/len(each))%len(ways)]
 		all = append(all, scenario{t.writer, t.mode, fault, i + 1, then})
 	}

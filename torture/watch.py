@@ -35,7 +35,7 @@ def listing(folder):
         here = below.pop()
         with os.scandir(here) as entries:
             for e in entries:
-                if e.name[0] in "._":
+                if e.name[0] in "._" and e.name != "_delta_log":
                     continue
                 info = e.stat(follow_symlinks=False)
                 if e.is_dir(follow_symlinks=False):
@@ -44,6 +44,15 @@ def listing(folder):
                 else:
                     found.append((e.path, info.st_ino, info.st_size))
     return sorted(found)
+
+
+def seen_by(kind, path):
+    """The rows that a reader sees. A table without a commit has none."""
+    if kind == "delta":
+        if not glob.glob(os.path.join(glob.escape(path), "_delta_log", "*.json")):
+            return []
+        kind = "delta-rs"
+    return rows.answer({"kind": kind, "path": path})["rows"]
 
 
 def documents(ledger):
@@ -82,7 +91,7 @@ class Watch:
             return True
         seen = {}
         try:
-            seen["rows"] = rows.answer({"kind": self.kind, "path": self.path})["rows"]
+            seen["rows"] = seen_by(self.kind, self.path)
         except Exception as e:  # of a torn look, or of a file that nobody can read
             seen["error"] = f"{type(e).__name__}: {e}"
         try:
@@ -97,6 +106,15 @@ class Watch:
         self.taken += 1
         self.last, self.first = before, False
         return True
+
+    def twice(self):
+        """A look at a table with two readers, which must see the same, and what the log says of its files must be true."""
+        seen = {"batches": documents(self.ledger)}
+        try:
+            seen["rows"] = rows.answer({"kind": "delta", "path": self.path})["rows"]
+        except Exception as e:
+            seen["error"] = f"{type(e).__name__}: {e}"
+        return seen
 
     def told(self):
         while not self.look():
@@ -127,6 +145,8 @@ def main():
         else:
             reply = watch.told()
             if request["do"] == "rest":
+                if watch.kind == "delta":
+                    reply["looks"].append(watch.twice())
                 watch = None
         print(json.dumps(reply), flush=True)
 

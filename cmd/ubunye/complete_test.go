@@ -47,7 +47,7 @@ func TestCompletion(t *testing.T) {
 		"run -c missing.yaml --task ":     ":4",
 		"run --task ":                     ":4",
 		"validate -c ":                    "yaml yml :8", // files of these kinds
-		"plugin inspect -c FILE ":         "csv json parquet excel :0",
+		"plugin inspect -c FILE ":         "csv delta json parquet excel :0",
 		"plugin inspect p":                "parquet :0",
 		"plugin inspect parquet ":         ":4",
 		"pl":                              "plan\tTell what a run would do now; nothing is written plugin\tLook at the writers: those that are built in, those of a pipeline, and files :4",

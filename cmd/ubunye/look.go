@@ -114,6 +114,9 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 		if o.Will != "" {
 			a.line("    %s", o.Will)
 		}
+		for _, text := range o.Warnings {
+			a.line("    %s", text)
+		}
 	}
 }
 
@@ -245,7 +248,7 @@ func (a *app) printBatch(b engine.BatchStatus, recovery string) {
 		line("last try failed: %s", b.Failed)
 	}
 	for _, d := range b.Doubtful {
-		line("%s", doubtText(d))
+		line("%s", d)
 	}
 }
 

@@ -179,8 +179,14 @@ func (a *app) printPlugin(p engine.PluginInfo) {
 
 // allow is what a pipeline must grant for these capabilities.
 func allow(capabilities []string) string {
-	if slices.Contains(capabilities, "files") {
-		return ", allow: {files: true}"
+	var granted []string
+	for _, c := range []string{"files", "table"} {
+		if slices.Contains(capabilities, c) {
+			granted = append(granted, c+": true")
+		}
 	}
-	return ""
+	if granted == nil {
+		return ""
+	}
+	return ", allow: {" + strings.Join(granted, ", ") + "}"
 }

@@ -118,12 +118,8 @@ func printRecoveredBatch(to io.Writer, b engine.RecoveredBatch) {
 		fmt.Fprintf(to, "%s: %s that run %s had committed are neither staged nor landed; somebody moved or removed them\n", name, report.Count(int64(b.Missing), "file"), b.CommittedBy)
 	}
 	for _, d := range b.Doubtful {
-		fmt.Fprintf(to, "%s: %s\n", name, doubtText(d))
+		fmt.Fprintf(to, "%s: %s\n", name, d)
 	}
-}
-
-func doubtText(d engine.DoubtfulStatus) string {
-	return fmt.Sprintf("output %s holds rows of run %s, which ended before its commit; the next run of the batch replaces them", d.Output, d.Run)
 }
 
 func printForgotten(to io.Writer, f engine.ForgottenWork) {

@@ -9,8 +9,9 @@
 //	respond   (ptr, len)                                its answer; when the call returns other than 0, a Failure
 //	call      (op, op_len, req, req_len, out, cap) → n  one operation, JSON both ways
 //	result    (ptr, cap) → n                            the last operation's answer, or its Failure, again
-//	rows_next (cursor, ptr, cap) → n                    the next Arrow IPC message: schema, then record batches; 0 = end
-//	file_write (file, ptr, len) → n                     bytes into a staged file
+//	rows_next (cursor, ptr, cap) → n                    of relation.rows the next Arrow IPC message: schema, then record batches;
+//	                                                    of table.read_rows the next lines; 0 = end
+//	file_write (file, ptr, len) → n                     bytes into a staged file, or lines into one of table.rows_create
 //	log       (level, ptr, len)                         a line for the person who runs the pipeline
 //
 // All numbers are i32. n is the length of what is there: where it exceeds cap nothing was written, and
@@ -33,13 +34,13 @@ const (
 // Call is what the engine asks of a module: the name of an export.
 type Call string
 
-// The calls. A writer whose modes are all of class claims needs the first three only.
+// The calls. A module without a writer that asks for CapTable needs the first three only.
 const (
 	CallDescribe Call = "describe" // DescribeRequest → DescribeAnswer: what the module holds
 	CallPlan     Call = "plan"     // PlanRequest → PlanAnswer: look at one output, before any input is read
 	CallStage    Call = "stage"    // StageRequest → StageAnswer: write one output where no reader looks
-	CallCommit   Call = "commit"   // not in this version
-	CallResolve  Call = "resolve"  // not in this version
+	CallCommit   Call = "commit"   // CommitRequest → CommitAnswer: make what was staged part of the table
+	CallResolve  Call = "resolve"  // ResolveRequest → ResolveAnswer: tell what the table's log holds
 	CallClean    Call = "clean"    // not in this version
 	CallAbort    Call = "abort"    // not in this version
 )
@@ -54,7 +55,7 @@ type Capability string
 const (
 	CapRelation Capability = "relation" // rows, by handle; always granted to stage
 	CapFiles    Capability = "files"    // files in staging, written by the module itself
-	CapTable    Capability = "table"    // files of the output's target
+	CapTable    Capability = "table"    // files of the output's target, which is a table with a log
 	CapSQL      Capability = "sql"      // a connection that the pipeline names
 	CapHTTP     Capability = "http"     // hosts that the pipeline lists
 )
@@ -62,7 +63,8 @@ const (
 // Operation is what a module asks of the engine: a capability, a dot and a verb.
 type Operation string
 
-// The operations of this version.
+// The operations of this version. Those of CapRelation and CapFiles are for stage. Those of CapTable that read are for plan,
+// stage, commit and resolve, the others for commit.
 const (
 	OpSchema     Operation = "relation.schema"   // SchemaRequest → SchemaAnswer
 	OpCount      Operation = "relation.count"    // CountRequest → CountAnswer
@@ -71,6 +73,13 @@ const (
 	OpRows       Operation = "relation.rows"     // RowsRequest → RowsAnswer, then the import rows_next
 	OpFileCreate Operation = "files.file_create" // FileCreateRequest → FileCreateAnswer, then the import file_write
 	OpFileClose  Operation = "files.file_close"  // FileCloseRequest → FileCloseAnswer
+	OpGet        Operation = "table.get"         // GetRequest → GetAnswer
+	OpList       Operation = "table.list"        // ListRequest → ListAnswer
+	OpReadRows   Operation = "table.read_rows"   // ReadRowsRequest → ReadRowsAnswer, then the import rows_next
+	OpPutNew     Operation = "table.put_new"     // PutNewRequest → PutAnswer
+	OpPut        Operation = "table.put"         // PutRequest → PutAnswer
+	OpRowsCreate Operation = "table.rows_create" // RowsCreateRequest → RowsCreateAnswer, then the import file_write
+	OpRowsClose  Operation = "table.rows_close"  // RowsCloseRequest → PutAnswer
 )
 
 // Level grades a line of a module's log.
@@ -90,12 +99,16 @@ const (
 	CodeUnknown = "unknown" // no such operation, relation, cursor or file
 	CodeInvalid = "invalid" // the request cannot be read or makes no sense
 	CodeFailed  = "failed"  // the engine could not do it; the call fails, whatever the module answers
+
+	CodeNotFound = "not_found" // of CapTable: the file or folder is certainly not there
+	CodeNotPut   = "not_put"   // of CapTable: the file was certainly not made
+	CodeNotRead  = "not_read"  // of CapTable: whether it is there, or what is in it, cannot be told
 )
 
 // Failure is what an operation answers when it did not happen, and what a call answers when it
 // returns other than 0. Code is for programs, Message is one line for people.
 type Failure struct {
-	Code      string `json:"code"`                // what kind of failure it is, for programs; the engine's own are refused, unknown, invalid and failed
+	Code      string `json:"code"`                // what kind of failure it is, for programs; the engine's own are refused, unknown, invalid, failed, not_found, not_put and not_read
 	Message   string `json:"message"`             // what happened, for people, on one line
 	Hint      string `json:"hint,omitempty"`      // what the person can do
 	Retryable bool   `json:"retryable,omitempty"` // the same again may succeed

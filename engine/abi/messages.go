@@ -9,22 +9,30 @@ type Output struct {
 	SortBy         []string          `json:"sort_by,omitempty"`          // SQL order terms
 	TargetFileSize int64             `json:"target_file_size,omitempty"` // bytes; 0: not given
 	Options        map[string]string `json:"options,omitempty"`          // the options of the pipeline, values as text
+	Keys           []string          `json:"keys,omitempty"`             // columns that identify a row
+	ReplaceWhere   string            `json:"replace_where,omitempty"`    // SQL condition on the rows that are replaced
+	Slice          map[string]string `json:"slice,omitempty"`            // of mode overwrite_partitions: partition columns that a variable of the batch fixes, with its value: what is replaced also when no row is of it
+	Schema         string            `json:"schema,omitempty"`           // what becomes of columns that the table lacks: "strict" or "add_columns"; empty: not given
 }
 
 // PlanRequest is the request of the call plan, before any input is read.
 type PlanRequest struct {
-	Writer string `json:"writer"` // which of the module's writers
-	Output Output `json:"output"` // the output to look at
-	Epoch  int64  `json:"epoch"`  // of the batch's document
-	Time   string `json:"time"`   // now, by RFC 3339: a module has no clock
-	Memory int64  `json:"memory"` // bytes of memory that the module may use
+	Writer string `json:"writer"`          // which of the module's writers
+	Output Output `json:"output"`          // the output to look at
+	Epoch  int64  `json:"epoch"`           // of the batch's document
+	Batch  *Batch `json:"batch,omitempty"` // what is going to be committed; absent: the writer makes no commits
+	Time   string `json:"time"`            // now, by RFC 3339: a module has no clock
+	Memory int64  `json:"memory"`          // bytes of memory that the module may use
 }
 
 // PlanAnswer is its answer. With Problems nothing goes on.
 type PlanAnswer struct {
-	Class    Class     `json:"class"`              // what the writer promises for this output; as described
+	Class    Class     `json:"class"`              // what the writer promises for this output: Batch.Class, or as described; or named, where the table does not allow it
 	Target   string    `json:"target"`             // what identifies the target: for files, the folder's path
+	Exists   string    `json:"exists,omitempty"`   // of a writer that makes commits, for the modes error_if_exists and ignore: the data that is there already and is not this batch's, as "version 3"
 	Problems []Problem `json:"problems,omitempty"` // what is wrong with the output
+	Warnings []string  `json:"warnings,omitempty"` // what a person should know of the target, each on one line
+	Reads    int       `json:"reads,omitempty"`    // how often stage is going to read the rows; more than once: they are computed once and kept, so that each time they are the same. 0: once
 	Will     string    `json:"will"`               // one line: what the writer is going to do
 }
 
@@ -37,19 +45,21 @@ type Problem struct {
 
 // StageRequest is the request of the call stage.
 type StageRequest struct {
-	Writer   string   `json:"writer"`   // which of the module's writers
-	Output   Output   `json:"output"`   // the output to write
-	Relation string   `json:"relation"` // the rows to be written
-	Schema   []Column `json:"schema"`   // their columns, in order
-	Epoch    int64    `json:"epoch"`    // of the batch's document
-	Time     string   `json:"time"`     // now, by RFC 3339: a module has no clock
-	Memory   int64    `json:"memory"`   // bytes of memory that the module may use
+	Writer   string   `json:"writer"`          // which of the module's writers
+	Output   Output   `json:"output"`          // the output to write
+	Relation string   `json:"relation"`        // the rows to be written
+	Schema   []Column `json:"schema"`          // their columns, in order
+	Epoch    int64    `json:"epoch"`           // of the batch's document
+	Batch    *Batch   `json:"batch,omitempty"` // what is going to be committed; absent: the writer makes no commits
+	Time     string   `json:"time"`            // now, by RFC 3339: a module has no clock
+	Memory   int64    `json:"memory"`          // bytes of memory that the module may use
 }
 
 // StageAnswer is its answer: every file that was staged, and no other.
 type StageAnswer struct {
-	Files []StagedFile `json:"files"` // every file, none left out
-	Rows  int64        `json:"rows"`  // rows in all of them
+	Files []StagedFile `json:"files"`           // every file, none left out
+	Rows  int64        `json:"rows"`            // rows in all of them
+	State JSON         `json:"state,omitempty"` // of a writer that makes commits: what it wants to know again in commit
 }
 
 // StagedFile is a file in staging.
@@ -105,6 +115,7 @@ type EncodeRequest struct {
 	OrderBy        []string          `json:"order_by,omitempty"`         // SQL order terms for the rows in a file
 	TargetFileSize int64             `json:"target_file_size,omitempty"` // bytes at which a new file is begun
 	Statistics     bool              `json:"statistics,omitempty"`       // per-column nulls, min and max
+	SkipEmpty      bool              `json:"skip_empty,omitempty"`       // no file when there are no rows
 }
 
 // EncodeAnswer names the files.
@@ -118,11 +129,14 @@ type DeriveRequest struct {
 	Inputs []DeriveInput `json:"inputs"` // all that it may read
 }
 
-// DeriveInput is a relation, or files of the target, under the name that the SQL has for it.
+// DeriveInput is a relation, or rows of the target, under the name that the SQL has for it. Rows of the target need CapTable.
 type DeriveInput struct {
-	Name     string   `json:"name"`               // what the SQL calls it
-	Relation string   `json:"relation,omitempty"` // handle of a relation
-	Files    []string `json:"files,omitempty"`    // files of the target; not in this version
+	Name       string   `json:"name"`                  // what the SQL calls it
+	Relation   string   `json:"relation,omitempty"`    // handle of a relation
+	Format     string   `json:"format,omitempty"`      // in place of a relation: that of the target, as inputs have it; its rows are read as an input reads them
+	Version    *int64   `json:"version,omitempty"`     // of the table; absent: its format knows none
+	Files      []string `json:"files,omitempty"`       // the ones whose rows are read, by their paths below the target; none: all
+	FileColumn string   `json:"file_column,omitempty"` // name of a further column that has the path of a row's file; empty: there is none
 }
 
 // DeriveAnswer names the relation, which only this session can use.

@@ -107,8 +107,40 @@ type Session interface {
 	// Head gives the first rows of a relation as text for people, a NULL as nil; at most n. Reading counts as one
 	// consumer for Prepare.
 	Head(ctx context.Context, r Relation, n int) ([][]*string, error)
+	// Lines reads rows of a file as lines of JSON. A file that is not there is an error that wraps fs.ErrNotExist.
+	Lines(ctx context.Context, q LinesQuery) (LineReader, error)
+	// WriteLines makes a file of rows that stand in another one as lines of JSON. It may leave a partial file behind when it fails;
+	// it does not fsync.
+	WriteLines(ctx context.Context, w LinesFile) error
 	// Close gives back everything that the session holds, also what it spilled.
 	Close() error
+}
+
+// LinesQuery asks for rows of one file as JSON: an object for each row, with the columns as members. A map is an object too, and
+// integers have all their digits.
+type LinesQuery struct {
+	Path    string     // absolute
+	Format  string     // "parquet"
+	Columns []string   // one that the file lacks is NULL; a row in which all are NULL is left out
+	Where   *LinesRule // rows that are enough; nil: all
+}
+
+// LinesRule is a condition on a field of a struct column: that it equals a text.
+type LinesRule struct{ Column, Field, Equals string }
+
+// LineReader gives lines of JSON, many at once: whole ones, each with its line end. The session may be used between two calls.
+type LineReader interface {
+	// Next gives the next lines; io.EOF after the last. The bytes hold until the next call.
+	Next(ctx context.Context) ([]byte, error)
+	Close() error
+}
+
+// LinesFile describes a file of rows.
+type LinesFile struct {
+	From    string   // absolute path of the lines
+	To      string   // absolute path of the new file
+	Format  string   // "parquet"
+	Columns []Column // a member of a row that is none of them is left out
 }
 
 // RowReader gives rows as a stream of encapsulated Arrow IPC messages: the schema once, then record batches of about
@@ -148,8 +180,12 @@ type Input struct {
 	Encoded bool
 
 	// Files, if not nil, are exactly the files to read, by their names below Path, with slashes: nothing is looked for, and
-	// one that is not there is an error. If there are none the relation has the Columns, which must be given, and no rows.
+	// one that is not there, or that a table does not have, is an error. If there are none the relation has the Columns, which must
+	// be given, and no rows; of a table it has the table's.
 	Files []string
+
+	// FileColumn, of a table, is the name of a further column: the path of a row's file, by which Files names it. Empty: none.
+	FileColumn string
 
 	// Pinned, if not nil, are the only ones of the files of Path that are read, and they are what they were: one that is gone, or
 	// has another size or time, is an error. If there are none the relation has the Columns, or the first set of Known, and no rows.
@@ -234,6 +270,7 @@ type Encode struct {
 	OrderBy        []string          // SQL order terms, for clustering; parallel writers may leave small breaks in the order
 	TargetFileSize int64             // bytes at which a new file is begun, roughly; 0: one file a partition. Not with PartitionBy
 	Options        map[string]string // format options, as "compression"
+	SkipEmpty      bool              // no file when there are no rows
 	Statistics     bool              // per-column nulls, min and max wanted; text files have none
 }
 

@@ -158,9 +158,10 @@ func (l *loader) input(name string, s section) Input {
 func (l *loader) output(name string, s section) Output {
 	o := Output{Name: name, From: s.text("from"), Format: s.text("format"), Path: s.path("path"), Written: s.text("path"), Mode: s.text("mode"),
 		PartitionBy: s.texts("partition_by"), SortBy: s.texts("sort_by"), Options: s.options("options"), OptionsAt: s.optionsAt("options"),
-		SuccessFile: s.on("success_file"), TargetFileSize: s.number("target_file_size"),
+		SuccessFile: s.on("success_file"), TargetFileSize: s.number("target_file_size"), Keys: s.texts("keys"), ReplaceWhere: s.text("replace_where"), Schema: s.text("schema"),
 		Pos: s.pos, FormatPos: s.where("format"), ModePos: s.where("mode"), PathPos: s.where("path")}
 	l.pickWriter(&o, s)
+	l.checkRows(o, s)
 	if n := s.n.get("path"); n != nil && !n.bad && !n.open && strings.ContainsAny(n.text, "*?[") {
 		l.at(n, s.at+".path: an output is a folder, not a glob", "write the folder without *, ? and [")
 		o.Path = ""
@@ -180,4 +181,18 @@ func (l *loader) output(name string, s section) Output {
 		}
 	}
 	return o
+}
+
+// checkRows looks at what says which rows of a table are replaced.
+func (l *loader) checkRows(o Output, s section) {
+	keys, where := s.n.get("keys"), s.n.get("replace_where")
+	switch {
+	case o.Mode == "merge" && (keys == nil || !keys.bad && len(keys.items) == 0):
+		l.at(s.n.get("mode"), s.at+" has mode merge and no keys", "name the columns that identify a row in keys")
+	case keys != nil && o.Mode != "" && o.Mode != "merge":
+		l.at(keys, s.at+" has keys, and its mode is "+o.Mode, "keys are for mode merge")
+	}
+	if where != nil && o.Mode != "" && o.Mode != "append" {
+		l.at(where, s.at+" has replace_where, and its mode is "+o.Mode, "replace_where is for mode append")
+	}
 }

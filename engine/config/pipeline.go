@@ -68,6 +68,7 @@ type Plugin struct {
 	Memory  int64         `json:"-"` // bytes
 	Timeout time.Duration `json:"-"`
 	Files   bool          `json:"-"` // it may make files of its own
+	Table   bool          `json:"-"` // it may have the files of the target, of which it makes a table
 	Pos     problem.Pos   `json:"-"`
 	PathPos problem.Pos   `json:"-"`
 	SHAPos  problem.Pos   `json:"-"`
@@ -232,6 +233,9 @@ type Output struct {
 	PartitionBy    []string          `json:"partition_by,omitempty"`
 	SortBy         []string          `json:"sort_by,omitempty"`
 	Options        map[string]string `json:"options,omitempty"`
+	Keys           []string          `json:"keys,omitempty"`          // of mode merge
+	ReplaceWhere   string            `json:"replace_where,omitempty"` // SQL; of a table
+	Schema         string            `json:"schema,omitempty"`        // "strict", "add_columns" or empty
 	SuccessFile    bool              `json:"success_file"`
 	TargetFileSize int64             `json:"target_file_size,omitempty"` // bytes; 0: none
 	Pos            problem.Pos       `json:"-"`

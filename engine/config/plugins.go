@@ -18,7 +18,7 @@ const mostMemory = 4 << 30
 // plugin reads the declaration of one plugin.
 func (l *loader) plugin(name string, s section) Plugin {
 	p := Plugin{Name: name, Path: s.path("path"), SHA256: strings.ToLower(s.text("sha256")), Writer: s.text("writer"), Memory: s.number("memory"),
-		Timeout: s.duration("timeout"), Files: s.sub("allow").on("files"), Pos: s.pos, PathPos: s.where("path"), SHAPos: s.where("sha256")}
+		Timeout: s.duration("timeout"), Files: s.sub("allow").on("files"), Table: s.sub("allow").on("table"), Pos: s.pos, PathPos: s.where("path"), SHAPos: s.where("sha256")}
 	if n := s.n.get("memory"); n != nil && !n.bad && p.Memory > mostMemory {
 		l.at(n, s.at+".memory: "+n.text+" is more than a WebAssembly module can have", "4GiB is the most")
 	}

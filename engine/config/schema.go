@@ -94,7 +94,7 @@ func pluginField() *Field {
 			Doc: "Most time that the module may take to stage an output, and, up to 30s, to look at it before. What the engine does for it meanwhile does not count."},
 		{Name: "allow", Kind: Object, Example: "{files: true}", Doc: "What the module may ask for beside relations.", Fields: []*Field{
 			{Name: "files", Kind: Bool, Default: "false", Doc: "Files of its own making, in staging."},
-			later("table", "Files of the output's target."),
+			{Name: "table", Kind: Bool, Default: "false", Doc: "The files of the output's target, of which it makes a table with commits of its own."},
 			later("sql", "A database."),
 			later("http", "Hosts of the network."),
 		}},
@@ -168,16 +168,17 @@ func stepField() *Field {
 func outputField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
 		{Name: "from", Kind: Text, Example: "clean", Doc: "The step or input to write. Without it: the one of the output's name."},
-		{Name: "format", Kind: Text, Required: true, LaterOf: []string{"delta", "jdbc"}, Example: "parquet", Doc: "The writer plugin."},
+		{Name: "format", Kind: Text, Required: true, LaterOf: []string{"jdbc"}, Example: "parquet", Doc: "The writer plugin."},
 		{Name: "path", Kind: Path, Required: true, Example: "lake/orders", Doc: "The folder to write to. Several tasks may append to one folder, in one format; of two of which one replaces what is there, one must run after the other. " +
 			"A task that reads the folder which it writes to is told: a rerun finds there what it wrote before."},
-		{Name: "mode", Kind: Choice, Values: []string{"append", "overwrite", "overwrite_partitions", "error_if_exists", "ignore"},
-			LaterOf: []string{"merge"}, Default: "append",
+		{Name: "mode", Kind: Choice, Values: []string{"append", "overwrite", "overwrite_partitions", "merge", "error_if_exists", "ignore"},
+			Default: "append",
 			Doc: "append: the rows are added, once a batch. overwrite: they replace the folder, in one step. " +
 				"overwrite_partitions: they replace, each in one step, the partitions that they have, and the slice whose partition_by columns have the names of variables of the batch. " +
+				"merge, of a table: rows with the keys of a new one are replaced by it, and the other new ones are added. " +
 				"error_if_exists, ignore: where there is data, the task fails, or writes nothing and says so. " +
 				"A folder that replaces one is staged in the ledger or, if that is on another disk, beside the output: a reader of ** above that place sees its files twice while the two are swapped. " +
-				"Where a disk is mounted at the folder it is staged in it, and overwrite moves what is in it name by name, which readers can see."},
+				"Where a disk is mounted at the folder it is staged in it, and overwrite moves what is in it name by name, which readers can see. A table does all of this in one commit of its own, and nothing is staged twice."},
 		{Name: "partition_by", Kind: List, Elem: &Field{Kind: Text}, Example: "[dt]",
 			Doc: "Columns that become key=value folders and leave the files."},
 		{Name: "sort_by", Kind: List, Elem: &Field{Kind: SQL}, Example: "[id, amount DESC]", Doc: "The order of the rows in a file."},
@@ -185,12 +186,13 @@ func outputField() *Field {
 		{Name: "success_file", Kind: Bool, Default: "true", Doc: "Write an empty _SUCCESS file after the last file is there."},
 		{Name: "target_file_size", Kind: Bytes, Example: "256MiB",
 			Doc: "Size at which a new file is begun, roughly. Not with partition_by."},
-		later("keys", "Columns that identify a row."),
-		{Name: "replace_where", Later: true, Doc: "The slice that is replaced.",
-			Instead: "mode: overwrite_partitions replaces whole partitions: have the columns of the slice in partition_by"},
+		{Name: "keys", Kind: List, Elem: &Field{Kind: Text}, Example: "[id]", Doc: "Of mode merge: the columns that identify a row."},
+		{Name: "replace_where", Kind: SQL, Example: "dt = DATE '2026-01-31'",
+			Doc: "Of a table and mode append: the condition on the rows that are replaced, in one step, by the new ones, which must all fulfil it."},
 		later("once", "A table that keeps batches from landing twice."),
 		later("create", "Whether a table is made."),
-		later("schema", "What happens when columns change."),
+		{Name: "schema", Kind: Choice, Values: []string{"strict", "add_columns"}, Example: "add_columns",
+			Doc: "Of a table: what becomes of columns that it lacks. strict: the task fails. add_columns: the table gets them. Without it the writer decides."},
 		later("connection", "The database to write to."),
 		later("table", "The table to write to."),
 	}}

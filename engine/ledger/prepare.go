@@ -139,7 +139,7 @@ func (s *Lease) plan(spec OutputSpec) (preparedOutput, error) {
 		return p, err
 	}
 	if spec.Table != nil {
-		p.Key = tableKey(s.request.Batch, spec.Name)
+		p.Key = TableKey(s.request.Batch, spec.Name)
 	}
 	if spec.Base == "" {
 		p.Output = Output{Class: spec.Class, Mode: spec.Mode, Target: spec.Target, Phase: phaseStaging, Key: p.Key, Claims: []string{}}

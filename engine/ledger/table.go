@@ -91,9 +91,9 @@ func (o Output) keyed() bool { return o.Class != Claims && o.Marker == "" }
 // exchanged tells whether folders of the output are replaced.
 func (o Output) exchanged() bool { return o.Class == Replaces && o.Key == "" }
 
-// tableKey is what a table's commits of a batch carry. The output's name is in it: a task may write two outputs to
+// TableKey is what a table's commits of a batch carry. The output's name is in it: a task may write two outputs to
 // one table.
-func tableKey(b Batch, output string) string {
+func TableKey(b Batch, output string) string {
 	return path.Join("ubunye", b.Pipeline, b.Task, output, b.Key)
 }
 
@@ -138,6 +138,19 @@ func (s *Lease) batchOf(name string) TableBatch {
 		if p.sameTable(dead.Output) {
 			b.Pending = append(b.Pending, dead)
 		}
+	}
+	return b
+}
+
+// TableBatch is the batch as the table of an output knows it: what Table is going to be asked about, for those who must know that
+// before Prepare. Dead runs that are pending are told after it, and so is an epoch that had to be raised.
+func (s *Lease) TableBatch(output string, class Class) TableBatch {
+	if _, prepared := s.prepared[output]; prepared {
+		return s.batchOf(output)
+	}
+	b := TableBatch{Key: TableKey(s.request.Batch, output), Run: s.run.ID, Epoch: s.epoch, Class: class}
+	if s.doc.Finished != nil {
+		b.After = s.doc.Finished.Epoch
 	}
 	return b
 }

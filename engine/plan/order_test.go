@@ -32,7 +32,9 @@ func tasks(t *testing.T, lines ...string) *config.Pipeline {
 }
 
 // anything delivers every format and mode.
-func anything(format, mode string, _ map[string]string) (string, error) { return "claims", nil }
+func anything(format, mode string, _ map[string]string) (Delivery, error) {
+	return Delivery{Class: "claims"}, nil
+}
 
 const (
 	fromNothing = "{r: {format: csv, path: in.csv}}"

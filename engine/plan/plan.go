@@ -5,6 +5,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,13 +34,30 @@ type Task struct {
 // Target is an output and how it is delivered.
 type Target struct {
 	config.Output
-	Class string // delivery class, as the writer plugin declares it for the mode and options
+	Delivery
 }
 
-// Deliver gives the delivery class of an output, from the descriptions of the writer plugins. It returns
+// Deciding are what the class of an output may depend on: its options and, under that name, its replace_where.
+func (t Target) Deciding() map[string]string {
+	if t.ReplaceWhere == "" {
+		return t.Options
+	}
+	options := map[string]string{replaceWhere: t.ReplaceWhere}
+	maps.Copy(options, t.Options)
+	return options
+}
+
+// Delivery is how an output is delivered.
+type Delivery struct {
+	Class string // delivery class, as the writer plugin declares it for the mode and options
+	Table bool   // the target is a table, and its writer makes commits of its own
+	Note  string // why the class is not what the writer declares; empty: it is
+}
+
+// Deliver says how an output is delivered, from the descriptions of the writer plugins. The options are Target.Deciding. It returns
 // an *UnknownFormatError for a format without a writer, a *problem.Problem for a writer that cannot be used; any other error says in a few words why the writer does not
 // take the mode or the options, as "has no mode merge".
-type Deliver func(format, mode string, options map[string]string) (class string, err error)
+type Deliver func(format, mode string, options map[string]string) (Delivery, error)
 
 // UnknownFormatError says that no writer writes a format.
 type UnknownFormatError struct {
@@ -72,12 +90,16 @@ func Make(p *config.Pipeline, tasks []string, deliver Deliver) (*Plan, error) {
 		planned.After = slices.DeleteFunc(after[i], func(a After) bool { return !selected(a.Task) })
 		problems = append(problems, unselected(t, selected)...)
 		for _, o := range t.Outputs {
-			class, bad := classify(o, deliver)
+			delivery, bad := classify(o, deliver)
 			if bad != nil {
 				bad.Task, bad.Output = t.Name, o.Name
 				problems = append(problems, bad)
 			}
-			planned.Targets = append(planned.Targets, Target{Output: o, Class: class})
+			// Who runs an unnamed batch again may mean other rows: that a dead run's are there says nothing then.
+			if delivery.Class == classOnce && !planned.Batch.Named && !t.Incremental() {
+				delivery.Class = classNamed
+			}
+			planned.Targets = append(planned.Targets, Target{Output: o, Delivery: delivery})
 		}
 		plan.Tasks = append(plan.Tasks, planned)
 	}
@@ -87,6 +109,11 @@ func Make(p *config.Pipeline, tasks []string, deliver Deliver) (*Plan, error) {
 	}
 	for _, t := range plan.Tasks {
 		plan.Warnings = append(plan.Warnings, ownFolders(t)...)
+		for _, o := range t.Targets {
+			if o.Note != "" {
+				plan.Warnings = append(plan.Warnings, &problem.Problem{Code: problem.ConfigInvalid, Pos: o.FormatPos, Task: t.Name, Output: o.Name, Message: o.Note})
+			}
+		}
 	}
 	plan.Width = width(plan.Tasks)
 	return plan, nil
@@ -168,24 +195,50 @@ func unknownTasks(p *config.Pipeline, tasks []string) problem.List {
 	return problems
 }
 
-// classify asks for an output's delivery class, and says what is wrong at the place that names it.
-func classify(o config.Output, deliver Deliver) (string, *problem.Problem) {
-	class, err := deliver(o.Format, o.Mode, o.Options)
+// The delivery classes that make a difference here.
+const (
+	classOnce  = "once"
+	classNamed = "named"
+)
+
+// classify asks how an output is delivered, and says what is wrong at the place that names it.
+func classify(o config.Output, deliver Deliver) (Delivery, *problem.Problem) {
+	delivery, err := deliver(o.Format, o.Mode, Target{Output: o}.Deciding())
 	var unknown *UnknownFormatError
 	var known *problem.Problem
 	switch {
 	case err == nil:
-		return class, nil
+		return delivery, onlyOfTables(o, delivery)
 	case errors.As(err, &unknown):
-		return "", &problem.Problem{Code: problem.PluginMissing, Pos: o.FormatPos, Cause: err,
+		return Delivery{}, &problem.Problem{Code: problem.PluginMissing, Pos: o.FormatPos, Cause: err,
 			Message: unknown.Error(), Hint: config.DidYouMean(o.Format, unknown.Known)}
 	case errors.As(err, &known):
 		p := *known
 		if p.Pos == (problem.Pos{}) {
 			p.Pos = o.FormatPos
 		}
-		return "", &p
+		return Delivery{}, &p
 	}
-	return "", &problem.Problem{Code: problem.ConfigInvalid, Pos: o.ModePos, Cause: err,
+	return Delivery{}, &problem.Problem{Code: problem.ConfigInvalid, Pos: o.ModePos, Cause: err,
 		Message: fmt.Sprintf("the writer for %s %s", o.Format, err)}
+}
+
+const replaceWhere = "replace_where"
+
+// onlyOfTables refuses what only a table can do.
+func onlyOfTables(o config.Output, d Delivery) *problem.Problem {
+	p := &problem.Problem{Code: problem.ConfigInvalid, Pos: o.Pos}
+	switch {
+	case d.Table:
+		return nil
+	case o.ReplaceWhere != "":
+		p.Message = fmt.Sprintf("replace_where: the writer for %s writes files, and of those no rows can be replaced", o.Format)
+		p.Hint = "mode: overwrite_partitions replaces whole partitions: have the columns of the slice in partition_by"
+	case o.Schema != "":
+		p.Message = fmt.Sprintf("schema: the writer for %s writes files, which all have the columns of their own rows", o.Format)
+		p.Hint = "remove the key"
+	default:
+		return nil
+	}
+	return p
 }

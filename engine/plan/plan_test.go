@@ -51,14 +51,14 @@ func load(t *testing.T, extra string, o config.Options) *config.Pipeline {
 }
 
 // claims answers as an engine does that has one writer, parquet, with the mode append.
-func claims(format, mode string, _ map[string]string) (string, error) {
+func claims(format, mode string, _ map[string]string) (Delivery, error) {
 	switch {
 	case format != "parquet":
-		return "", &UnknownFormatError{Format: format, Known: []string{"parquet"}}
+		return Delivery{}, &UnknownFormatError{Format: format, Known: []string{"parquet"}}
 	case mode != "append":
-		return "", errors.New("has no mode " + mode)
+		return Delivery{}, errors.New("has no mode " + mode)
 	}
-	return "claims", nil
+	return Delivery{Class: "claims"}, nil
 }
 
 // The first two keys stand in the design of the ledger; the others were made by another implementation (Python: json.dumps with
@@ -109,7 +109,7 @@ func TestBatch(t *testing.T) {
 
 func TestTargets(t *testing.T) {
 	var asked []string
-	plan, err := Make(load(t, "", config.Options{}), nil, func(format, mode string, options map[string]string) (string, error) {
+	plan, err := Make(load(t, "", config.Options{}), nil, func(format, mode string, options map[string]string) (Delivery, error) {
 		asked = append(asked, fmt.Sprint(format, " ", mode, " ", options))
 		return claims(format, mode, options)
 	})
@@ -171,6 +171,10 @@ func TestProblems(t *testing.T) {
 			`p.yaml:13:23: task clean_orders, output clean: there is no writer for the format "parqet" (did you mean "parquet"?)`, problem.PluginMissing},
 		{"a mode it lacks", wrong(func(o *config.Output) { o.Mode = "merge" }), nil,
 			`p.yaml:13:7: task clean_orders, output clean: the writer for parquet has no mode merge`, problem.ConfigInvalid},
+		{"a condition on files", wrong(func(o *config.Output) { o.ReplaceWhere = "id > 1" }), nil,
+			`p.yaml:13:7: task clean_orders, output clean: replace_where: the writer for parquet writes files, and of those no rows can be replaced (mode: overwrite_partitions replaces whole partitions: have the columns of the slice in partition_by)`, problem.ConfigInvalid},
+		{"new columns of files", wrong(func(o *config.Output) { o.Schema = "strict" }), nil,
+			`p.yaml:13:7: task clean_orders, output clean: schema: the writer for parquet writes files, which all have the columns of their own rows (remove the key)`, problem.ConfigInvalid},
 		{"no value", unset, nil, `p.yaml:3:3: the variable dt has no value (give it: a batch is made of values)`, problem.Usage},
 	}
 	for _, tt := range tests {
@@ -194,5 +198,30 @@ func TestCanonical(t *testing.T) {
 	want := "{\"task\":\"p/t\",\"variables\":{\"a\":\"\",\"z\":\"a\\\"\\\\\\n\\u0001<&>\u2028é\"}}"
 	if got := canonical(b); got != want || !json.Valid([]byte(got)) {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// That a dead run's commit is the batch's own is known of a named batch, and of one that reads what is new.
+func TestOnceIsForNamedBatches(t *testing.T) {
+	given := "2026-01-01"
+	for _, c := range []struct {
+		options config.Options
+		where   string
+		want    string
+	}{{config.Options{}, "", "named"}, {config.Options{Dt: &given}, "", "once"}, {config.Options{}, "id > 1", "replaces"}} {
+		p := load(t, "", c.options)
+		p.Tasks[0].Outputs[0].ReplaceWhere = c.where
+		plan, err := Make(p, nil, func(_, _ string, options map[string]string) (Delivery, error) {
+			if options["replace_where"] != "" {
+				return Delivery{Class: "replaces", Table: true}, nil
+			}
+			return Delivery{Class: "once", Table: true}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := plan.Tasks[0].Targets[0]; got.Class != c.want || !got.Table {
+			t.Errorf("%+v: %+v, want %s", c, got.Delivery, c.want)
+		}
 	}
 }

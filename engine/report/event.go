@@ -25,6 +25,7 @@ const (
 	CheckDone      Kind = "check_done"        // A data check was made.
 	OutputReplaces Kind = "output_replaces"   // An output is about to replace data that is there.
 	OutputLanded   Kind = "output_landed"     // An output of the task is committed and its files are there.
+	OutputFound    Kind = "output_found"      // Nothing was written to an output: its table holds the batch, by a commit of a run that died before it could say so.
 	OutputSkipped  Kind = "output_skipped"    // Nothing was written to an output: the mode is ignore, and there is data.
 	TaskFinished   Kind = "task_finished"     // A task is done and all its outputs have landed.
 	TaskCompleted  Kind = "task_completed"    // A task counts as done: a run that died before it could say so had committed its batch.
@@ -48,13 +49,13 @@ type Event struct {
 	// what happened
 	Kind Kind `json:"event" in:"*"`
 	// id of the run; absent while it has none, as when it is refused
-	Run string `json:"run,omitempty" in:"run_started run_waiting? run_continued? batch_taken task_started step_started range_pinned input_read progress check_done output_replaces output_landed output_skipped task_finished task_skipped task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
+	Run string `json:"run,omitempty" in:"run_started run_waiting? run_continued? batch_taken task_started step_started range_pinned input_read progress check_done output_replaces output_landed output_found output_skipped task_finished task_skipped task_failed task_cancelled task_completed? work_finished? problem? warning? plugin_log? batch_finished? run_finished?"`
 	// name of the pipeline
 	Pipeline string `json:"pipeline,omitempty" in:"run_started run_continued"`
 	// name of the task
-	Task string `json:"task,omitempty" in:"batch_taken task_started step_started range_pinned input_read progress check_done output_replaces output_landed output_skipped task_completed task_finished task_skipped task_failed task_cancelled work_finished problem? warning? plugin_log?"`
+	Task string `json:"task,omitempty" in:"batch_taken task_started step_started range_pinned input_read progress check_done output_replaces output_landed output_found output_skipped task_completed task_finished task_skipped task_failed task_cancelled work_finished problem? warning? plugin_log?"`
 	// the batch's variables, as dt=2026-01-01; absent: it has none
-	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? range_pinned? input_read? progress? check_done? output_replaces? output_landed? output_skipped? task_completed task_finished? task_skipped? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
+	Batch string `json:"batch,omitempty" in:"batch_taken? task_started? step_started? range_pinned? input_read? progress? check_done? output_replaces? output_landed? output_found? output_skipped? task_completed task_finished? task_skipped? task_failed? task_cancelled? work_finished? warning? plugin_log?"`
 	// which one: ask, read, stage, commit or land
 	Step string `json:"step,omitempty" in:"step_started progress"`
 	// the input or step that the check is about; absent: it compares input and output
@@ -68,11 +69,13 @@ type Event struct {
 	// rows that break the check
 	Broken *int64 `json:"broken,omitempty" in:"check_done?"`
 	// name of the output; of a check: the one that takes the rows which break it
-	Output string `json:"output,omitempty" in:"check_done? output_replaces output_landed output_skipped task_failed? problem? warning? plugin_log?"`
+	Output string `json:"output,omitempty" in:"check_done? output_replaces output_landed output_found output_skipped task_failed? problem? warning? plugin_log?"`
 	// the output's folder, as the pipeline file has it
-	Path string `json:"path,omitempty" in:"output_replaces output_landed output_skipped"`
-	// delivery class: claims or replaces
-	Class string `json:"class,omitempty" in:"output_replaces output_landed output_skipped"`
+	Path string `json:"path,omitempty" in:"output_replaces output_landed output_found output_skipped"`
+	// delivery class: claims, once, replaces or named
+	Class string `json:"class,omitempty" in:"output_replaces output_landed output_found output_skipped"`
+	// the commit of a table that holds the batch, as "version 12"; absent: the output is no table
+	Commit string `json:"commit,omitempty" in:"output_landed? output_found"`
 	// the name by which the pipeline knows the plugin
 	Plugin string `json:"plugin,omitempty" in:"plugin_log"`
 	// how grave it is: debug, info, warn or error
@@ -82,7 +85,7 @@ type Event struct {
 	// the task that failed, or wrote nothing
 	Cause string `json:"cause,omitempty" in:"task_cancelled"`
 	// what happened, for people, on one line
-	Message string `json:"message,omitempty" in:"run_waiting run_continued batch_taken range_pinned check_done? output_skipped task_completed task_skipped task_failed task_cancelled problem warning plugin_log?"`
+	Message string `json:"message,omitempty" in:"run_waiting run_continued batch_taken range_pinned check_done? output_found output_skipped task_completed task_skipped task_failed task_cancelled problem warning plugin_log?"`
 	// number of the run in the run state
 	StateRun int64 `json:"run_id,omitempty" in:"run_continued"`
 	// number of the attempt of that run

@@ -58,7 +58,7 @@ func (p *Plain) Report(e Event) {
 		fmt.Fprintln(p.Err, e.Message)
 	case BatchTaken:
 		fmt.Fprintf(p.Err, "%s: %s\n", label(e), e.Message)
-	case OutputSkipped:
+	case OutputSkipped, OutputFound:
 		fmt.Fprintf(p.Out, "%s.%s: nothing written to %s: %s\n", e.Task, e.Output, e.Path, e.Message)
 	case TaskStarted:
 		fmt.Fprintf(p.Err, "%s: started\n", label(e))

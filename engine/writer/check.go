@@ -27,7 +27,7 @@ func checkDescribe(a abi.DescribeAnswer) error {
 			return fmt.Errorf("the writer %s has no mode", d.Name)
 		}
 		for _, m := range d.Modes {
-			if err := checkMode(m); err != nil {
+			if err := checkMode(m, slices.Contains(d.Capabilities, abi.CapTable)); err != nil {
 				return fmt.Errorf("the writer %s: %w", d.Name, err)
 			}
 		}
@@ -44,7 +44,8 @@ func checkDescribe(a abi.DescribeAnswer) error {
 	return nil
 }
 
-func checkMode(m abi.Mode) error {
+// checkMode looks at one mode. A writer that makes commits of its own lets the engine land nothing.
+func checkMode(m abi.Mode, commits bool) error {
 	if m.Name == "" || m.Name != line(m.Name) {
 		return fmt.Errorf("%q is no name of a mode", m.Name)
 	}
@@ -61,6 +62,9 @@ func checkMode(m abi.Mode) error {
 		if !isClass(c) {
 			return fmt.Errorf("mode %s has the class %q, which is not known", m.Name, c)
 		}
+		if commits && c == abi.ClassClaims {
+			return fmt.Errorf("mode %s has the class %s, and the writer asks for the capability %s: its commits are its own", m.Name, c, abi.CapTable)
+		}
 	}
 	return nil
 }
@@ -74,9 +78,12 @@ const maxProblems = 100
 
 // checkPlan does so for the answer to plan.
 func checkPlan(a *abi.PlanAnswer) error {
-	a.Will = line(a.Will)
-	if len(a.Problems) > maxProblems {
-		return fmt.Errorf("it has %d problems; at most %d are told", len(a.Problems), maxProblems)
+	a.Will, a.Exists = line(a.Will), line(a.Exists)
+	if len(a.Problems)+len(a.Warnings) > maxProblems {
+		return fmt.Errorf("it has %d problems and warnings; at most %d are told", len(a.Problems)+len(a.Warnings), maxProblems)
+	}
+	for i, w := range a.Warnings {
+		a.Warnings[i] = line(w)
 	}
 	for i := range a.Problems {
 		p := &a.Problems[i]
@@ -97,11 +104,69 @@ func checkPlan(a *abi.PlanAnswer) error {
 	return nil
 }
 
+// checkCommit finds outcomes that cannot be: what the engine is going to rely on must fit the batch, and what was put.
+func checkCommit(a *abi.CommitAnswer, b abi.Batch, put bool) error {
+	a.Message, a.Hint = line(a.Message), line(a.Hint)
+	mine, err := a.Mark.Epoch == b.Epoch && a.Mark.Run == b.Run, checkMark(&a.Mark, 0)
+	if err != nil {
+		return err
+	}
+	fits := false
+	switch a.Outcome {
+	case abi.OutcomeDone:
+		fits = put && mine
+	case abi.OutcomeFound:
+		fits = b.Class == abi.ClassOnce && b.After < a.Mark.Epoch && a.Mark.Epoch < b.Epoch
+	case abi.OutcomeFenced:
+		fits = a.Mark.Epoch >= b.Epoch && !mine
+	case abi.OutcomeNotDone, abi.OutcomeUnknown:
+		if a.Message == "" {
+			return fmt.Errorf("it does not say why the outcome is %s", a.Outcome)
+		}
+		return nil
+	}
+	if !fits || a.Mark.Commit == "" {
+		return fmt.Errorf("the outcome %q with the commit %q of epoch %d by run %q cannot be, for a batch of class %s with epoch %d after %d",
+			line(string(a.Outcome)), a.Mark.Commit, a.Mark.Epoch, a.Mark.Run, b.Class, b.Epoch, b.After)
+	}
+	return nil
+}
+
+// checkResolve does so for the answer to resolve.
+func checkResolve(a *abi.ResolveAnswer, req abi.ResolveRequest) error {
+	asked := map[string]bool{}
+	for _, name := range req.Files {
+		asked[name] = true
+	}
+	for _, name := range a.Named {
+		if !asked[name] {
+			return fmt.Errorf("it names the file %q, which it was not asked about, or twice", line(name))
+		}
+		asked[name] = false
+	}
+	return checkMark(&a.Mark, req.Batch.After)
+}
+
+// checkMark looks at a commit. Of one that the ledger knows, up to an epoch, nothing more need be told.
+func checkMark(m *abi.Mark, known int64) error {
+	m.Run, m.Commit = line(m.Run), line(m.Commit)
+	if m.Epoch < 0 || m.Epoch == 0 && (m.Run != "" || m.Commit != "") || m.Epoch > known && m.Commit == "" {
+		return fmt.Errorf("there is no commit %q of epoch %d by run %q", m.Commit, m.Epoch, m.Run)
+	}
+	return nil
+}
+
+// maxState is the most bytes that a writer may want to know again when it commits.
+const maxState = 8 << 20
+
 // check compares the answer to stage with what was staged: the same files, each once. What the engine
 // itself has written or counted is taken from there.
 func (o *operations) check(a *abi.StageAnswer) error {
 	for _, f := range o.files {
 		return fmt.Errorf("the file %s was not closed", f.file.Name())
+	}
+	if len(a.State) > maxState {
+		return fmt.Errorf("its state has %d bytes; at most %d are kept", len(a.State), maxState)
 	}
 	var rows int64
 	seen := map[string]bool{}

@@ -13,19 +13,23 @@ import (
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
 
-// goguest builds plugins/hostile/goguest, once.
-var goguest = sync.OnceValues(func() (string, error) {
-	dir, err := shared()
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "goguest.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", path, "../../plugins/hostile/goguest")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
-	os.Stderr.Write(out)
-	return path, err
-})
+// goguest and numbered are modules of plugins/hostile, each built once.
+var goguest, numbered = built("goguest"), built("numbered")
+
+func built(name string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		dir, err := shared()
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(dir, name+".wasm")
+		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", path, "../../plugins/hostile/"+name)
+		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=", "CGO_ENABLED=0")
+		out, err := cmd.CombinedOutput()
+		os.Stderr.Write(out)
+		return path, err
+	})
+}
 
 func goguestModule(t testing.TB) writer.Module {
 	t.Helper()

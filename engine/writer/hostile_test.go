@@ -77,7 +77,7 @@ func TestC114_HostileModules(t *testing.T) {
 		{"silent", stage, writer.Output, "stage: its answer makes no sense: it is empty"},
 		{"fails-silent", plan, writer.Reported, "plan: it returned 42 and gave no reason"},
 		{"unknown-class", plan, writer.Output, `plan: its answer makes no sense: the class "excellent" is not known`},
-		{"complains", plan, writer.Output, "plan: its answer makes no sense: it has 101 problems; at most 100 are told"},
+		{"complains", plan, writer.Output, "plan: its answer makes no sense: it has 101 problems and warnings; at most 100 are told"},
 		{"unknown-field", plan, writer.Output, `plan: its answer makes no sense: json: unknown field "bonus"`},
 		{"two-answers", plan, writer.Output, "plan: its answer makes no sense: something follows it"},
 		{"describes-other", plan, writer.Output, `describe: its answer makes no sense: json: unknown field "class"`},

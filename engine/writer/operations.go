@@ -18,14 +18,16 @@ const (
 	maxFiles   = 256
 )
 
-// operations is what a module does through the engine during one call of stage. A nil one refuses
-// everything: the other calls have no operations in this version.
+// operations is what a module does through the engine during one call. A nil one refuses everything.
 type operations struct {
+	call      abi.Call
 	grants    Grants
 	relations map[string]bool // those that the module may name
 	cursors   map[int32]RowStream
 	files     map[int32]*openFile
 	staged    map[string]abi.StagedFile // what was staged, by name
+	rows      map[int32]*openRows
+	put       bool // a file of the target was made, or may have been
 	next      int32
 	failed    *Error // the engine's first own failure: the call fails, whatever the module answers
 }
@@ -36,9 +38,24 @@ type openFile struct {
 	bytes     int64
 }
 
-func newOperations(g Grants, relation string) *operations {
-	return &operations{grants: g, relations: map[string]bool{relation: true}, cursors: map[int32]RowStream{},
-		files: map[int32]*openFile{}, staged: map[string]abi.StagedFile{}}
+func newOperations(call abi.Call, g Grants, relations ...string) *operations {
+	o := &operations{call: call, grants: g, relations: map[string]bool{}, cursors: map[int32]RowStream{},
+		files: map[int32]*openFile{}, staged: map[string]abi.StagedFile{}, rows: map[int32]*openRows{}}
+	for _, r := range relations {
+		o.relations[r] = true
+	}
+	return o
+}
+
+// allowed tells whether a call may have an operation at all.
+func (o *operations) allowed(op abi.Operation) bool {
+	switch op {
+	case abi.OpGet, abi.OpList, abi.OpReadRows:
+		return true
+	case abi.OpPutNew, abi.OpPut, abi.OpRowsCreate, abi.OpRowsClose:
+		return o.call == abi.CallCommit
+	}
+	return o.call == abi.CallStage
 }
 
 // close gives back what the module left open. It has no use for the errors: an open file fails the call.
@@ -48,6 +65,9 @@ func (o *operations) close() {
 	}
 	for _, f := range o.files {
 		_ = f.file.Close()
+	}
+	for _, r := range o.rows {
+		r.file.Abandon()
 	}
 }
 
@@ -99,7 +119,7 @@ func (o *operations) carryOut(ctx context.Context, call abi.Call, kind wire.Kind
 	if name == "" || name != line(name) {
 		return nil, fault(abi.CodeInvalid, "an operation without a proper name")
 	}
-	if o == nil {
+	if o == nil || !o.allowed(op) {
 		return nil, fault(abi.CodeRefused, "%s is not allowed during %s", name, call)
 	}
 	if !o.granted(op.Capability()) {
@@ -122,6 +142,8 @@ func (o *operations) granted(c abi.Capability) bool {
 		return o.grants.Relation != nil
 	case abi.CapFiles:
 		return o.grants.Files != nil
+	case abi.CapTable:
+		return o.grants.Table != nil
 	}
 	return false
 }
@@ -147,11 +169,14 @@ func (o *operations) operation(ctx context.Context, op abi.Operation, request []
 	case abi.OpDerive:
 		return with(request, func(r abi.DeriveRequest) (abi.DeriveAnswer, error) { return o.derive(ctx, r) })
 	case abi.OpRows:
-		return with(request, func(r abi.RowsRequest) (abi.RowsAnswer, error) { return o.rows(ctx, r) })
+		return with(request, func(r abi.RowsRequest) (abi.RowsAnswer, error) { return o.openRows(ctx, r) })
 	case abi.OpFileCreate:
 		return with(request, func(r abi.FileCreateRequest) (abi.FileCreateAnswer, error) { return o.fileCreate(ctx, r) })
 	case abi.OpFileClose:
 		return with(request, func(r abi.FileCloseRequest) (abi.FileCloseAnswer, error) { return o.fileClose(r) })
+	}
+	if op.Capability() == abi.CapTable {
+		return o.tableOperation(ctx, op, request)
 	}
 	return nil, fault(abi.CodeUnknown, "there is no operation %s", op)
 }
@@ -190,13 +215,8 @@ func (o *operations) encode(ctx context.Context, r abi.EncodeRequest) (a abi.Enc
 
 func (o *operations) derive(ctx context.Context, r abi.DeriveRequest) (a abi.DeriveAnswer, err error) {
 	for _, in := range r.Inputs {
-		if (in.Relation == "") == (len(in.Files) == 0) {
-			return a, fault(abi.CodeInvalid, "the input %q must be a relation or files", in.Name)
-		}
-		if in.Relation != "" {
-			if err = o.known(in.Relation); err != nil {
-				return a, err
-			}
+		if err = o.deriveInput(in); err != nil {
+			return a, err
 		}
 	}
 	if a.Relation, err = o.grants.Relation.Derive(ctx, r); err != nil {
@@ -206,20 +226,47 @@ func (o *operations) derive(ctx context.Context, r abi.DeriveRequest) (a abi.Der
 	return a, nil
 }
 
-func (o *operations) rows(ctx context.Context, r abi.RowsRequest) (a abi.RowsAnswer, err error) {
+// deriveInput checks one input of a relation that is to be made.
+func (o *operations) deriveInput(in abi.DeriveInput) error {
+	if (in.Relation == "") == (in.Format == "") {
+		return fault(abi.CodeInvalid, "the input %q must be a relation or rows of the target", in.Name)
+	}
+	if in.Relation != "" {
+		if in.Version != nil || len(in.Files) > 0 || in.FileColumn != "" {
+			return fault(abi.CodeInvalid, "the input %q is a relation, which has no version and no files", in.Name)
+		}
+		return o.known(in.Relation)
+	}
+	if !o.granted(abi.CapTable) {
+		return fault(abi.CodeRefused, "rows of the target need the capability %q, which the pipeline does not grant", abi.CapTable)
+	}
+	for _, name := range in.Files {
+		if err := abi.CheckPath(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *operations) openRows(ctx context.Context, r abi.RowsRequest) (a abi.RowsAnswer, err error) {
 	if err = o.known(r.Relation); err != nil {
 		return a, err
 	}
+	a.Cursor, err = o.openCursor(func() (RowStream, error) { return o.grants.Relation.Rows(ctx, r) })
+	return a, err
+}
+
+func (o *operations) openCursor(open func() (RowStream, error)) (int32, error) {
 	if len(o.cursors) == maxCursors {
-		return a, fault(abi.CodeInvalid, "at most %d cursors can be open", maxCursors)
+		return 0, fault(abi.CodeInvalid, "at most %d cursors can be open", maxCursors)
 	}
-	stream, err := o.grants.Relation.Rows(ctx, r)
+	stream, err := open()
 	if err != nil {
-		return a, err
+		return 0, err
 	}
 	o.next++
 	o.cursors[o.next] = stream
-	return abi.RowsAnswer{Cursor: o.next}, nil
+	return o.next, nil
 }
 
 // rowsNext gives a cursor's next message; at the end it closes the cursor and gives io.EOF.
@@ -230,7 +277,7 @@ func (o *operations) rowsNext(ctx context.Context, cursor int32) ([]byte, error)
 	}
 	message, err := stream.Next(ctx)
 	if err == nil && len(message) > MaxMessage {
-		err = fmt.Errorf("an Arrow message has %d bytes; at most %d can be given to a plugin", len(message), MaxMessage)
+		err = fmt.Errorf("a message of rows has %d bytes; at most %d can be given to a plugin", len(message), MaxMessage)
 	}
 	if err != nil {
 		delete(o.cursors, cursor)
@@ -249,8 +296,8 @@ func (o *operations) fileCreate(ctx context.Context, r abi.FileCreateRequest) (a
 	if !extension.MatchString(r.Extension) {
 		return a, fault(abi.CodeInvalid, "%q is no extension of a file's name", r.Extension)
 	}
-	if len(o.files) == maxFiles {
-		return a, fault(abi.CodeInvalid, "at most %d files can be open", maxFiles)
+	if err := o.roomForFile(); err != nil {
+		return a, err
 	}
 	file, err := o.grants.Files.Create(ctx, r)
 	if err != nil {
@@ -261,7 +308,18 @@ func (o *operations) fileCreate(ctx context.Context, r abi.FileCreateRequest) (a
 	return abi.FileCreateAnswer{File: o.next, Name: file.Name()}, nil
 }
 
+func (o *operations) roomForFile() error {
+	if len(o.files)+len(o.rows) == maxFiles {
+		return fault(abi.CodeInvalid, "at most %d files can be open", maxFiles)
+	}
+	return nil
+}
+
 func (o *operations) fileWrite(number int32, data []byte) error {
+	if r, ok := o.rows[number]; ok {
+		_, err := r.file.Write(data)
+		return err
+	}
 	f, ok := o.files[number]
 	if !ok {
 		return fault(abi.CodeUnknown, "there is no open file %d", number)

@@ -14,10 +14,11 @@ func FuzzServe(f *testing.F) {
 	f.Add(byte(wire.Operation), []byte("relation.count\x00{\"relation\":\"r\"}"))
 	f.Add(byte(wire.Operation), []byte("files.file_create\x00{\"extension\":\"../x\"}"))
 	f.Add(byte(wire.Operation), []byte("relation.derive\x00{\"inputs\":[{}]}"))
+	f.Add(byte(wire.Operation), []byte("table.put_new\x00{\"path\":\"../x\",\"bytes\":\"YQ==\"}"))
 	f.Add(byte(wire.RowsNext), []byte{1, 0, 0, 0})
 	f.Add(byte(wire.FileWrite), []byte{1, 0})
 	f.Fuzz(func(t *testing.T, kind byte, payload []byte) {
-		for _, ops := range []*operations{nil, newOperations(Grants{}, "r")} {
+		for _, ops := range []*operations{nil, newOperations(abi.CallStage, Grants{}, "r"), newOperations(abi.CallCommit, Grants{})} {
 			status, answer := ops.serve(context.Background(), abi.CallStage, wire.Kind(kind), payload)
 			var failure abi.Failure
 			if err := json.Unmarshal(answer, &failure); status != wire.Failed || err != nil || failure.Code == "" || failure.Message == "" {

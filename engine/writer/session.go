@@ -115,7 +115,9 @@ func (s *Session) Plan(ctx context.Context, req abi.PlanRequest) (abi.PlanAnswer
 		return answer, err
 	}
 	req.Writer, req.Memory = s.writer, s.limits.Memory
-	err := s.call(ctx, abi.CallPlan, s.limits.Plan, req, nil, func(data []byte) error {
+	ops := newOperations(abi.CallPlan, s.grants)
+	defer ops.close()
+	err := s.call(ctx, abi.CallPlan, s.limits.Plan, req, ops, func(data []byte) error {
 		if err := strict(data, &answer); err != nil {
 			return err
 		}
@@ -131,13 +133,56 @@ func (s *Session) Stage(ctx context.Context, req abi.StageRequest) (abi.StageAns
 		return answer, err
 	}
 	req.Writer, req.Memory = s.writer, s.limits.Memory
-	ops := newOperations(s.grants, req.Relation)
+	ops := newOperations(abi.CallStage, s.grants, req.Relation)
 	defer ops.close()
 	err := s.call(ctx, abi.CallStage, s.limits.Stage, req, ops, func(data []byte) error {
 		if err := strict(data, &answer); err != nil {
 			return err
 		}
 		return ops.check(&answer)
+	})
+	return answer, err
+}
+
+// Commit has the writer commit what it staged, or what an earlier session of it did. After an error the outcome is that the commit
+// was not made, or unknown if it may have been: the module had put something.
+func (s *Session) Commit(ctx context.Context, req abi.CommitRequest) (abi.CommitAnswer, error) {
+	answer := abi.CommitAnswer{Outcome: abi.OutcomeNotDone}
+	if err := s.findWriter(ctx); err != nil {
+		return answer, err
+	}
+	req.Writer, req.Memory = s.writer, s.limits.Memory
+	ops := newOperations(abi.CallCommit, s.grants)
+	defer ops.close()
+	err := s.call(ctx, abi.CallCommit, s.limits.Stage, req, ops, func(data []byte) error {
+		if err := strict(data, &answer); err != nil {
+			return err
+		}
+		return checkCommit(&answer, req.Batch, ops.put)
+	})
+	if err != nil {
+		answer = abi.CommitAnswer{Outcome: abi.OutcomeNotDone}
+		if ops.put {
+			answer.Outcome = abi.OutcomeUnknown
+		}
+	}
+	return answer, err
+}
+
+// Resolve asks the writer what the log of its table holds.
+func (s *Session) Resolve(ctx context.Context, req abi.ResolveRequest) (abi.ResolveAnswer, error) {
+	var answer abi.ResolveAnswer
+	if err := s.findWriter(ctx); err != nil {
+		return answer, err
+	}
+	req.Writer, req.Memory = s.writer, s.limits.Memory
+	ops := newOperations(abi.CallResolve, s.grants)
+	defer ops.close()
+	err := s.call(ctx, abi.CallResolve, s.limits.Stage, req, ops, func(data []byte) error {
+		if err := strict(data, &answer); err != nil {
+			return err
+		}
+		return checkResolve(&answer, req)
 	})
 	return answer, err
 }

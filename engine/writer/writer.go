@@ -66,7 +66,7 @@ type Limits struct {
 	Memory int64         // bytes of the module's memory; 256 MiB
 	Load   time.Duration // compiling and initialising; 2 minutes
 	Plan   time.Duration // describe and plan; 30 seconds
-	Stage  time.Duration // stage; 10 minutes. Time spent in operations of the engine does not count
+	Stage  time.Duration // each of stage, commit and resolve; 10 minutes. Time spent in operations of the engine does not count
 }
 
 func (l Limits) withDefaults() Limits {
@@ -85,13 +85,14 @@ func orDefault[T int64 | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// Grants are the capabilities that a session has; nil: not granted. They are used during stage only,
+// Grants are the capabilities that a session has; nil: not granted. They are used during its calls only,
 // by one goroutine at a time. An error of theirs fails the call, whatever the module makes of it, and is
 // handed on inside an Error of kind HostFailed; but an *abi.Failure says that the module asked for
 // something that cannot be done, and is for the module alone.
 type Grants struct {
 	Relation Relations
 	Files    Files
+	Table    Table
 
 	// Log is given what this session's module logs and prints, in place of Config.Log; nil: that is.
 	Log func(plugin string, level abi.Level, text string)
@@ -110,7 +111,8 @@ type Relations interface {
 	Rows(ctx context.Context, req abi.RowsRequest) (RowStream, error)
 }
 
-// RowStream gives Arrow IPC messages: the schema first, then record batches, each at most MaxMessage bytes.
+// RowStream gives the messages of Rows, which are Arrow IPC: the schema first, then record batches; or of Table.ReadRows. Each has
+// at most MaxMessage bytes.
 type RowStream interface {
 	// Next returns a message, valid until the next call, or io.EOF.
 	Next(ctx context.Context) ([]byte, error)

@@ -141,7 +141,7 @@ func TestBuiltinPlansAndStages(t *testing.T) {
 	for _, d := range h.Builtins() {
 		names = append(names, d.Name)
 	}
-	if !slices.Equal(names, []string{"csv", "json", "parquet"}) {
+	if !slices.Equal(names, []string{"csv", "delta", "json", "parquet"}) {
 		t.Fatalf("built-ins: %+v", names)
 	}
 	if d, ok := h.Describe("parquet"); !ok || d.ABI != abi.Version || !slices.Equal(d.Capabilities, []abi.Capability{abi.CapRelation}) {

@@ -4,11 +4,12 @@ package main
 
 import (
 	"github.com/ubunye-io/ubunye/plugins/csv"
+	"github.com/ubunye-io/ubunye/plugins/delta"
 	"github.com/ubunye-io/ubunye/plugins/json"
 	"github.com/ubunye-io/ubunye/plugins/parquet"
 	"github.com/ubunye-io/ubunye/plugins/sdk"
 )
 
-func init() { sdk.Serve(parquet.Writer(), csv.Writer(), json.Writer()) }
+func init() { sdk.Serve(parquet.Writer(), csv.Writer(), json.Writer(), delta.Writer{}) }
 
 func main() {}

@@ -10,9 +10,11 @@ import (
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/plugins/csv"
+	"github.com/ubunye-io/ubunye/plugins/delta"
 	jsonwriter "github.com/ubunye-io/ubunye/plugins/json"
 	"github.com/ubunye-io/ubunye/plugins/parquet"
 	"github.com/ubunye-io/ubunye/plugins/sdk"
+	"github.com/ubunye-io/ubunye/plugins/sdk/sdktest"
 )
 
 // The published schema and the checks of plan agree on each value of each option.
@@ -36,12 +38,18 @@ func TestOptionsSchemaAgreesWithPlan(t *testing.T) {
 		{jsonwriter.Writer(), map[string][]any{
 			"compression": {"zstd", "gzip", "none", "snappy", ""}, "layout": {"lines", "array", "pretty"}, "date_format": texts, "timestamp_format": texts, "header": {true},
 		}},
+		{delta.Writer{}, map[string][]any{
+			"compression":    {"zstd", "snappy", "gzip", "lz4", "brotli", "none", "lzo", ""},
+			"row_group_size": {2047, 2048, 100_000_000, 100_000_001},
+			"timestamp_ntz":  {true, false},
+			"dictionary":     {"yes"},
+		}},
 	} {
 		d := c.writer.Describe()
 		schema := compile(t, d.Options)
 		for name, all := range c.values {
 			for _, v := range all {
-				answer, err := c.writer.Plan(abi.PlanRequest{Output: abi.Output{Mode: "append", Target: "/lake", Options: map[string]string{name: fmt.Sprint(v)}}})
+				answer, err := c.writer.Plan(&sdktest.Host{}, abi.PlanRequest{Output: abi.Output{Mode: "append", Target: "/lake", Options: map[string]string{name: fmt.Sprint(v)}}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,7 +13,7 @@ import (
 func Writer() files.Format {
 	return files.Format{
 		Name: "csv", Title: "CSV", Doc: "CSV files in a folder, flat or partitioned; plain or compressed",
-		Options: []files.Option{
+		Options: files.Options{
 			{Name: "compression", Kind: files.Choice, Default: "none", OneOf: []string{"none", "gzip", "zstd"},
 				Doc: "How files are compressed; their names then end in .gz or .zst.", What: "compression of CSV files"},
 			{Name: "delimiter", Kind: files.Text, Default: ",", Least: 1, Most: 1, ASCII: true,

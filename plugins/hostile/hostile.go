@@ -180,7 +180,7 @@ func liars() map[string]recipe {
 	}
 	encodeWord, encode := operation(string(abi.OpEncode), `{"relation":"clean","format":"parquet"}`)
 	createWord, create := operation(string(abi.OpFileCreate), `{"extension":"txt"}`)
-	wantsTable := strings.Replace(describeAnswer, `["relation"]`, `["relation","table"]`, 1)
+	wantsSQL := strings.Replace(describeAnswer, `["relation"]`, `["relation","sql"]`, 1)
 	reason := `{"code":"error","message":"no \u001b[1mgood\u001b[0m today\nat all","hint":"try tomorrow"}`
 	return map[string]recipe{
 		"no-json":         say("I am fine, thank you"),
@@ -204,7 +204,7 @@ func liars() map[string]recipe {
 		"swallows":        {word: encodeWord, stage: code(encode, drop, respond(atStage, stageAnswer))},
 		"unknown-cursor":  {stage: code(call(fnRowsNext, 77, atBuffer, 100), handOn())},
 		"unknown-file":    {stage: code(call(fnFileWrite, 77, atBuffer, 100), handOn())},
-		"wants-table":     {word: wantsTable, describe: respond(atWord, wantsTable)},
+		"wants-sql":       {word: wantsSQL, describe: respond(atWord, wantsSQL)},
 		"describes-other": {describe: code(call(fnRespond, atPlan, int32(len(planAnswer))), number(0))},
 	}
 }

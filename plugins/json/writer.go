@@ -9,7 +9,7 @@ import (
 func Writer() files.Format {
 	return files.Format{
 		Name: "json", Title: "JSON", Doc: "JSON files in a folder, flat or partitioned; an object a line, or one array a file",
-		Options: []files.Option{
+		Options: files.Options{
 			{Name: "compression", Kind: files.Choice, Default: "none", OneOf: []string{"none", "gzip", "zstd"},
 				Doc: "How files are compressed; their names then end in .gz or .zst.", What: "compression of JSON files"},
 			{Name: "layout", Kind: files.Choice, Default: "lines", OneOf: []string{"lines", "array"},

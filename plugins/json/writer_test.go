@@ -15,7 +15,7 @@ func plan(t *testing.T, out abi.Output) abi.PlanAnswer {
 		out.Mode = "append"
 	}
 	out.Target = "/lake"
-	answer, err := json.Writer().Plan(abi.PlanRequest{Output: out})
+	answer, err := json.Writer().Plan(nil, abi.PlanRequest{Output: out})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 func Writer() files.Format {
 	return files.Format{
 		Name: "parquet", Title: "Parquet", Doc: "Apache Parquet files in a folder, flat or partitioned",
-		Options: []files.Option{
+		Options: files.Options{
 			{Name: "compression", Kind: files.Choice, Default: "zstd", OneOf: []string{"zstd", "snappy", "gzip", "lz4", "brotli", "none"},
 				Doc: "How column pages are compressed.", What: "compression of Parquet files"},
 			{Name: "compression_level", Kind: files.Int, Least: 1, Most: 22, // zstd's own

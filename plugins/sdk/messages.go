@@ -8,6 +8,17 @@ import (
 // The messages of package abi, one function each. What the tags of their fields say is said here again; a test
 // holds every field against encoding/json.
 
+// optional reads a value that may be absent, or null.
+func optional[M any](d *jsontext.Decoder, read func(*jsontext.Decoder) M) *M {
+	if d.Null() {
+		return nil
+	}
+	m := read(d)
+	return &m
+}
+
+func decodeText(d *jsontext.Decoder) string { return d.Text() }
+
 func decodePlanRequest(d *jsontext.Decoder) (m abi.PlanRequest) {
 	d.Object(func(name string) {
 		switch name {
@@ -17,6 +28,8 @@ func decodePlanRequest(d *jsontext.Decoder) (m abi.PlanRequest) {
 			m.Output = decodeOutput(d)
 		case "epoch":
 			m.Epoch = d.Long(64)
+		case "batch":
+			m.Batch = optional(d, decodeBatch)
 		case "time":
 			m.Time = d.Text()
 		case "memory":
@@ -41,6 +54,8 @@ func decodeStageRequest(d *jsontext.Decoder) (m abi.StageRequest) {
 			m.Schema = decodeColumns(d)
 		case "epoch":
 			m.Epoch = d.Long(64)
+		case "batch":
+			m.Batch = optional(d, decodeBatch)
 		case "time":
 			m.Time = d.Text()
 		case "memory":
@@ -69,6 +84,14 @@ func decodeOutput(d *jsontext.Decoder) (m abi.Output) {
 			m.TargetFileSize = d.Long(64)
 		case "options":
 			m.Options = d.Pairs()
+		case "keys":
+			m.Keys = d.Texts()
+		case "replace_where":
+			m.ReplaceWhere = d.Text()
+		case "slice":
+			m.Slice = d.Pairs()
+		case "schema":
+			m.Schema = d.Text()
 		default:
 			d.Raw()
 		}
@@ -151,13 +174,6 @@ func decodeStagedFile(d *jsontext.Decoder) (m abi.StagedFile) {
 }
 
 func decodeColumnStats(d *jsontext.Decoder) (m abi.ColumnStats) {
-	optional := func() *string {
-		if d.Null() {
-			return nil
-		}
-		s := d.Text()
-		return &s
-	}
 	d.Object(func(name string) {
 		switch name {
 		case "name":
@@ -165,9 +181,9 @@ func decodeColumnStats(d *jsontext.Decoder) (m abi.ColumnStats) {
 		case "nulls":
 			m.Nulls = d.Long(64)
 		case "min":
-			m.Min = optional()
+			m.Min = optional(d, decodeText)
 		case "max":
-			m.Max = optional()
+			m.Max = optional(d, decodeText)
 		default:
 			d.Raw()
 		}
@@ -284,6 +300,7 @@ func encodePlanAnswer(m abi.PlanAnswer) func(*jsontext.Encoder) {
 		e.Object(func() {
 			e.Field("class").Text(string(m.Class))
 			e.Field("target").Text(m.Target)
+			e.TextIf("exists", m.Exists)
 			if len(m.Problems) > 0 {
 				jsontext.List(e.Field("problems"), m.Problems, func(p abi.Problem) {
 					e.Object(func() {
@@ -293,6 +310,8 @@ func encodePlanAnswer(m abi.PlanAnswer) func(*jsontext.Encoder) {
 					})
 				})
 			}
+			e.TextsIf("warnings", m.Warnings)
+			e.NumberIf("reads", int64(m.Reads))
 			e.Field("will").Text(m.Will)
 		})
 	}
@@ -303,6 +322,7 @@ func encodeStageAnswer(m abi.StageAnswer) func(*jsontext.Encoder) {
 		e.Object(func() {
 			jsontext.List(e.Field("files"), m.Files, func(f abi.StagedFile) { encodeStagedFile(e, f) })
 			e.Field("rows").Long(m.Rows)
+			e.RawIf("state", m.State)
 		})
 	}
 }
@@ -360,6 +380,7 @@ func encodeEncodeRequest(m abi.EncodeRequest) func(*jsontext.Encoder) {
 			e.TextsIf("order_by", m.OrderBy)
 			e.NumberIf("target_file_size", m.TargetFileSize)
 			e.BooleanIf("statistics", m.Statistics)
+			e.BooleanIf("skip_empty", m.SkipEmpty)
 		})
 	}
 }
@@ -372,7 +393,12 @@ func encodeDeriveRequest(m abi.DeriveRequest) func(*jsontext.Encoder) {
 				e.Object(func() {
 					e.Field("name").Text(in.Name)
 					e.TextIf("relation", in.Relation)
+					e.TextIf("format", in.Format)
+					if in.Version != nil {
+						e.Field("version").Long(*in.Version)
+					}
 					e.TextsIf("files", in.Files)
+					e.TextIf("file_column", in.FileColumn)
 				})
 			})
 		})

@@ -15,12 +15,14 @@ import (
 func fill(t *testing.T, v reflect.Value, n *int) {
 	*n++
 	if v.Type() == reflect.TypeFor[abi.JSON]() {
-		v.SetBytes(fmt.Appendf(nil, `{"number":%d}`, *n))
+		v.SetBytes(fmt.Appendf(nil, `"%d: ä"`, *n))
 		return
 	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(fmt.Sprintf("\"%d\"\\\n\x01 é€𝄞 </>&\u2028", *n))
+	case reflect.Uint8:
+		v.SetUint(uint64(*n * 41 % 256))
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(int64(*n) << (v.Type().Bits() - 20) * -1)
 	case reflect.Bool:
@@ -106,10 +108,26 @@ func TestMessagesAreThoseOfTheTags(t *testing.T) {
 	t.Run("RowsAnswer", decodes(decodeRowsAnswer))
 	t.Run("FileCreateAnswer", decodes(decodeFileCreateAnswer))
 	t.Run("FileCloseAnswer", decodes(decodeFileCloseAnswer))
+	t.Run("CommitRequest", decodes(decodeCommitRequest))
+	t.Run("ResolveRequest", decodes(decodeResolveRequest))
+	t.Run("GetAnswer", decodes(decodeGetAnswer))
+	t.Run("ListAnswer", decodes(decodeListAnswer))
+	t.Run("ReadRowsAnswer", decodes(decodeReadRowsAnswer))
+	t.Run("PutAnswer", decodes(decodePutAnswer))
+	t.Run("RowsCreateAnswer", decodes(decodeRowsCreateAnswer))
 	t.Run("Failure read", decodes(decodeFailure))
 	t.Run("DescribeAnswer", encodes(encodeDescribeAnswer))
 	t.Run("PlanAnswer", encodes(encodePlanAnswer))
 	t.Run("StageAnswer", encodes(encodeStageAnswer))
+	t.Run("CommitAnswer", encodes(encodeCommitAnswer))
+	t.Run("ResolveAnswer", encodes(encodeResolveAnswer))
+	t.Run("GetRequest", encodes(encodeGetRequest))
+	t.Run("ListRequest", encodes(encodeListRequest))
+	t.Run("ReadRowsRequest", encodes(encodeReadRowsRequest))
+	t.Run("PutNewRequest", encodes(encodePutNewRequest))
+	t.Run("PutRequest", encodes(encodePutRequest))
+	t.Run("RowsCreateRequest", encodes(encodeRowsCreateRequest))
+	t.Run("RowsCloseRequest", encodes(encodeRowsCloseRequest))
 	t.Run("Failure", encodes(encodeFailure))
 	t.Run("SchemaRequest", encodes(encodeSchemaRequest))
 	t.Run("CountRequest", encodes(encodeCountRequest))

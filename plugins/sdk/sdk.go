@@ -24,8 +24,8 @@ import (
 type Writer interface {
 	// Describe says what the writer can do. It must not depend on anything.
 	Describe() abi.Description
-	// Plan looks at one output of a pipeline, before any input is read.
-	Plan(req abi.PlanRequest) (abi.PlanAnswer, error)
+	// Plan looks at one output of a pipeline, before any input is read. Of the Host it may use Log and what reads of Table.
+	Plan(h Host, req abi.PlanRequest) (abi.PlanAnswer, error)
 	// Stage writes the output's relation where no reader looks.
 	Stage(h Host, req abi.StageRequest) (abi.StageAnswer, error)
 }
@@ -43,6 +43,8 @@ type Host interface {
 	Rows(req abi.RowsRequest) (*Rows, error)
 	// CreateFile makes a new staged file. It needs the capability "files".
 	CreateFile(req abi.FileCreateRequest) (File, error)
+	// The files of the target need the capability "table".
+	Table
 	// Log says a line to the person who runs the pipeline.
 	Log(level abi.Level, text string)
 }
@@ -87,7 +89,7 @@ func (m module) dispatch(call abi.Call, request []byte, h Host) (answer func(*js
 		if err != nil {
 			return nil, err
 		}
-		a, err := w.Plan(req)
+		a, err := w.Plan(h, req)
 		return encodePlanAnswer(a), err
 	case abi.CallStage:
 		var req abi.StageRequest
@@ -100,6 +102,10 @@ func (m module) dispatch(call abi.Call, request []byte, h Host) (answer func(*js
 		}
 		a, err := w.Stage(h, req)
 		return encodeStageAnswer(a), err
+	case abi.CallCommit:
+		return m.commit(request, h)
+	case abi.CallResolve:
+		return m.resolve(request, h)
 	}
 	return nil, errors.New("the call " + string(call) + " is not known")
 }

@@ -18,7 +18,7 @@ type writer struct {
 
 func (w writer) Describe() abi.Description { return abi.Description{Name: w.name, Version: "1"} }
 
-func (w writer) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
+func (w writer) Plan(_ Host, req abi.PlanRequest) (abi.PlanAnswer, error) {
 	return abi.PlanAnswer{Class: abi.ClassClaims, Target: req.Output.Target, Will: w.name}, w.err
 }
 
@@ -51,7 +51,10 @@ func TestFailuresReachTheEngine(t *testing.T) {
 		{abi.CallPlan, `{"writer":"a"}`, errors.New("broken"), `{"code":"error","message":"broken"}`},
 		{abi.CallPlan, `{"writer":"a"}`, fmt.Errorf("while: %w", hinted), `{"code":"mine","message":"no","hint":"yes","retryable":true}`},
 		{abi.CallPlan, `{"writer":"x"}`, nil, `{"code":"error","message":"there is no writer \"x\" in this module"}`},
-		{abi.CallCommit, `{}`, nil, `{"code":"error","message":"the call commit is not known"}`},
+		{abi.CallCommit, `{"writer":"a"}`, nil, `{"code":"error","message":"the writer a makes no commits"}`},
+		{abi.CallResolve, `{"writer":"a"}`, nil, `{"code":"error","message":"the writer a makes no commits"}`},
+		{abi.CallResolve, `{`, nil, `{"code":"error","message":"the request cannot be read: the JSON ends early"}`},
+		{abi.CallAbort, `{}`, nil, `{"code":"error","message":"the call abort is not known"}`},
 		{abi.CallStage, `{`, nil, `{"code":"error","message":"the request cannot be read: the JSON ends early"}`},
 	} {
 		answer, failed := module{[]Writer{writer{"a", c.err}}}.call(c.call, []byte(c.request), nil)

@@ -27,6 +27,12 @@ func exportPlan() int32 { return answer(abi.CallPlan) }
 //go:wasmexport stage
 func exportStage() int32 { return answer(abi.CallStage) }
 
+//go:wasmexport commit
+func exportCommit() int32 { return answer(abi.CallCommit) }
+
+//go:wasmexport resolve
+func exportResolve() int32 { return answer(abi.CallResolve) }
+
 func answer(call abi.Call) int32 {
 	request := read(importRequest)
 	data, failed := served.call(call, request, remote{imports{}})

@@ -101,6 +101,9 @@ func (b *builder) value(t *declared, e ast.Expr) (object, error) {
 		}
 		return object{"anyOf": []any{s, object{"type": "null"}}}, nil
 	case *ast.ArrayType:
+		if elem, ok := e.Elt.(*ast.Ident); ok && elem.Name == "byte" {
+			return object{"type": b.orNull("string"), "contentEncoding": "base64"}, nil
+		}
 		items, err := b.value(t, e.Elt)
 		return object{"type": b.orNull("array"), "items": items}, err
 	case *ast.MapType:

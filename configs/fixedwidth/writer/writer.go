@@ -32,7 +32,7 @@ func (fixedWidth) Describe() abi.Description {
 }
 
 // Plan upholds sdk.Writer.
-func (fixedWidth) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
+func (fixedWidth) Plan(_ sdk.Host, req abi.PlanRequest) (abi.PlanAnswer, error) {
 	answer := abi.PlanAnswer{Class: abi.ClassClaims, Target: req.Output.Target, Will: "append text files of fixed width to " + req.Output.Target}
 	if len(req.Output.PartitionBy) > 0 {
 		answer.Problems = append(answer.Problems, abi.Problem{Field: "partition_by", Message: "these files are not partitioned", Hint: "remove partition_by"})

@@ -96,7 +96,7 @@ func TestPlan(t *testing.T) {
 		{abi.Output{Options: map[string]string{"widths": "day=5 DAY=6"}}, "options.widths"},
 		{abi.Output{Options: map[string]string{"widths": "a=1", "z": "", "b": ""}, PartitionBy: []string{"a"}}, "partition_by options.b options.z"},
 	} {
-		answer, err := fixedWidth{}.Plan(abi.PlanRequest{Output: c.out})
+		answer, err := fixedWidth{}.Plan(nil, abi.PlanRequest{Output: c.out})
 		if err != nil {
 			t.Fatal(err)
 		}

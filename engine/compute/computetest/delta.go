@@ -1,6 +1,7 @@
 package computetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -46,6 +47,7 @@ func deltaTables(t *testing.T, f *fixture) {
 		f.wantTypes(f.schema(r), "id BIGINT; p DATE")
 		f.wantRows(f.rows(r), c.rows...)
 	}
+	deltaFiles(f, dir)
 	if !f.h.New(t).SaysColumns("delta") {
 		t.Error("a table is said not to tell its columns")
 	}
@@ -53,5 +55,32 @@ func deltaTables(t *testing.T, f *fixture) {
 		if version, err := f.h.New(t).Version(t.Context(), compute.Input{Name: "plain", Format: format, Path: dir}); version != nil || err != nil {
 			t.Errorf("%s has version %v, %v", format, version, err)
 		}
+	}
+}
+
+// deltaFiles reads the files of a version that are named, and which rows are in which.
+func deltaFiles(f *fixture, dir string) {
+	f.t.Helper()
+	var names []string
+	r, _ := f.input(compute.Input{Name: "where", Format: "delta", Path: dir, FileColumn: "its file"})
+	f.wantTypes(f.schema(r), "id BIGINT; p DATE; its file VARCHAR")
+	for _, row := range f.rows(r).Rows {
+		if row[0] == "2" {
+			names = append(names, row[2])
+		}
+	}
+	r, files := f.input(compute.Input{Name: "some", Format: "delta", Path: dir, Files: names})
+	if len(files) != 1 {
+		f.t.Errorf("files %v", files)
+	}
+	f.wantRows(f.rows(r), "2|2026-01-31")
+	r, _ = f.input(compute.Input{Name: "none", Format: "delta", Path: dir, Files: []string{}, FileColumn: "its file"})
+	f.wantTypes(f.schema(r), "id BIGINT; p DATE; its file VARCHAR")
+	f.wantRows(f.rows(r))
+	zero := int64(0)
+	_, _, err := f.ses.Input(f.t.Context(), compute.Input{Name: "gone", Format: "delta", Path: dir, Version: &zero, Files: names})
+	var e *compute.Error
+	if !errors.As(err, &e) || e.Kind != compute.InputMissing || !strings.HasSuffix(e.File, names[0]) {
+		f.t.Errorf("a file of another version was read: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package computetest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -204,6 +205,24 @@ func encodeStatistics(t *testing.T, f *fixture) {
 	}
 	if s.Name != "s" || s.Nulls != 3 || *s.Min != "s3" || *s.Max != "s4" {
 		t.Errorf("statistics: %+v", s)
+	}
+}
+
+// Nothing is made of no rows when that is asked for, and of rows what is made otherwise.
+func encodeSkipEmpty(t *testing.T, f *fixture) {
+	f.prepare("some none", compute.Step{Name: "some", SQL: "SELECT 1 AS id, 'x' AS p"}, compute.Step{Name: "none", SQL: "SELECT 1 AS id, 'x' AS p WHERE false"})
+	for _, format := range []string{"parquet", "csv", "json"} {
+		for i, e := range []compute.Encode{{}, {TargetFileSize: 1 << 20}, {PartitionBy: []string{"p"}}} {
+			e.Format, e.SkipEmpty = format, true
+			for relation, want := range map[compute.Relation]int{"some": 1, "none": 0} {
+				e.Relation, e.Dir = relation, f.folder(fmt.Sprint(format, i, relation))
+				files := f.encode(e)
+				there, err := os.ReadDir(e.Dir)
+				if err != nil || len(files) != want || len(there) != want {
+					t.Errorf("%+v: %d files, %d entries, %v; want %d", e, len(files), len(there), err, want)
+				}
+			}
+		}
 	}
 }
 

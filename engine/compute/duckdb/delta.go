@@ -88,7 +88,7 @@ func deltaFiles(ctx context.Context, in compute.Input) ([]compute.File, error) {
 	defer folder.close()
 	table, err := openDeltaTable(ctx, folder, in)
 	if err == nil {
-		err = table.list(ctx)
+		err = table.list(ctx, in.Files)
 	}
 	if err != nil {
 		return nil, err
@@ -103,12 +103,15 @@ type deltaTable struct {
 	snapshot *deltalog.Snapshot
 	schema   schema.Type
 	files    []deltaFile // sorted by their partition values, and by their paths
+
+	fileColumn string // name of a further column that has the names of the files; empty: there is none
 }
 
 // deltaFile is a file of it.
 type deltaFile struct {
 	compute.File
 	add    *deltalog.Add
+	name   string         // below the table's folder, or absolute, as the log means it
 	values []schema.Value // of the partition columns
 }
 
@@ -171,17 +174,29 @@ func (t *deltaTable) explain(ctx context.Context, err error) error {
 	return e
 }
 
-// list finds the live files, and looks at each.
-func (t *deltaTable) list(ctx context.Context) error {
+// list finds the live files, and looks at each. only, if not nil, are the ones that are wanted.
+func (t *deltaTable) list(ctx context.Context, only []string) error {
 	partition := t.partitionFields()
+	var wanted map[string]bool
+	if only != nil {
+		wanted = map[string]bool{}
+		for _, name := range only {
+			wanted[name] = true
+		}
+	}
 	for add, err := range t.snapshot.Files(ctx) {
 		if err != nil {
 			return t.explain(ctx, err)
 		}
-		path, absolute, err := deltalog.DecodePath(add.Path)
+		name, absolute, err := deltalog.DecodePath(add.Path)
 		if err != nil {
 			return t.explain(ctx, err)
 		}
+		if wanted != nil && !wanted[name] {
+			continue
+		}
+		delete(wanted, name)
+		path := name
 		if !absolute {
 			path = t.folder.at(path)
 		}
@@ -192,7 +207,7 @@ func (t *deltaTable) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f := deltaFile{File: file, add: add}
+		f := deltaFile{File: file, add: add, name: name}
 		for _, field := range partition {
 			text, _ := add.PartitionText(field.Physical(t.snapshot.Mapping()))
 			value, err := schema.ParsePartition(field.Type, text, t.options.zone)
@@ -202,6 +217,9 @@ func (t *deltaTable) list(ctx context.Context) error {
 			f.values = append(f.values, value)
 		}
 		t.files = append(t.files, f)
+	}
+	for name := range wanted {
+		return &compute.Error{Kind: compute.InputMissing, File: t.folder.at(name), Message: "the table's version " + strconv.FormatInt(t.snapshot.Version, 10) + " does not have this file"}
 	}
 	slices.SortFunc(t.files, func(a, b deltaFile) int {
 		for i := range a.values {
@@ -247,7 +265,7 @@ func (t *deltaTable) partitionFields() (fields []schema.Field) {
 func (s *session) openDelta(ctx context.Context, in compute.Input, _ *rejects) (*input, string, error) {
 	t, err := openDeltaTable(ctx, &deltaFolder{root: filepath.Clean(in.Path), ses: s}, in)
 	if err == nil {
-		err = t.list(ctx)
+		err = t.list(ctx, in.Files)
 	}
 	if err != nil {
 		return nil, "", err
@@ -269,6 +287,10 @@ func (s *session) openDelta(ctx context.Context, in compute.Input, _ *rejects) (
 			items = append(items, "CAST("+quote(c.Name)+" AS "+c.Type+") AS "+quote(c.Name))
 		}
 	}
+	if in.FileColumn != "" {
+		items = append(items, quote(in.FileColumn))
+	}
+	t.fileColumn = in.FileColumn
 	rows, err := t.rows(ctx, s, in.Name)
 	if err != nil {
 		return nil, "", err

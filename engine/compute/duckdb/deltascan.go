@@ -70,6 +70,9 @@ func (t *deltaTable) rows(ctx context.Context, s *session, name string) (string,
 		for i, f := range t.schema.Fields {
 			columns[i] = compute.Column{Name: f.Name, Type: sqlType(f.Type)}
 		}
+		if t.fileColumn != "" {
+			columns = append(columns, compute.Column{Name: t.fileColumn, Type: "VARCHAR"})
+		}
 		return noRows(columns), nil
 	}
 	if t.snapshot.Mapping() == schema.MappingID {
@@ -116,6 +119,13 @@ func (t *deltaTable) selectOf(g deltaGroup, gone string) string {
 			item = t.renamed(column, f.Type)
 		}
 		items = append(items, "CAST("+item+" AS "+sqlType(f.Type)+") AS "+quote(f.Name))
+	}
+	if t.fileColumn != "" {
+		names := make([]string, len(g.files))
+		for i, f := range g.files {
+			names[i] = literal(f.name)
+		}
+		items = append(items, fmt.Sprintf("CAST([%s] AS VARCHAR[])[file_index::BIGINT + 1] AS %s", strings.Join(names, ", "), quote(t.fileColumn)))
 	}
 	files := make([]compute.File, len(g.files))
 	for i, f := range g.files {

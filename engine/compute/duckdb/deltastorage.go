@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/ubunye-io/ubunye/engine/compute"
 	"github.com/ubunye-io/ubunye/engine/deltalog"
@@ -66,28 +65,16 @@ func (f *deltaFolder) ReadRows(ctx context.Context, req deltalog.RowsRequest, ro
 		}
 		f.ses, f.own = opened.(*session), true
 	}
-	from := "read_parquet(" + fileList([]compute.File{{Path: f.at(req.Path)}}) + ", hive_partitioning = false)"
-	has, err := f.ses.describe(ctx, "FROM "+from)
-	if err != nil {
+	q := compute.LinesQuery{Path: f.at(req.Path), Format: "parquet", Columns: req.Columns}
+	if w := req.Where; w != nil {
+		q.Where = &compute.LinesRule{Column: w.Column, Field: w.Field, Equals: w.Equals}
+	}
+	query, err := f.ses.linesSQL(ctx, q)
+	if err != nil || query == "" {
 		return err
 	}
-	var columns, some []string
-	for _, name := range req.Columns {
-		for _, c := range has {
-			if c.Name == name {
-				columns, some = append(columns, quote(name)), append(some, quote(name)+" IS NOT NULL")
-			}
-		}
-	}
-	if len(columns) == 0 {
-		return nil
-	}
-	where := "(" + strings.Join(some, " OR ") + ")"
-	if w := req.Where; w != nil {
-		where += " AND " + quote(w.Column) + "." + quote(w.Field) + " = " + literal(w.Equals)
-	}
 	var line sql.RawBytes
-	return f.ses.queryAll(ctx, "SELECT to_json(r)::VARCHAR FROM (SELECT "+strings.Join(columns, ", ")+" FROM "+from+" WHERE "+where+") r", nil, func(rows *sql.Rows) error {
+	return f.ses.queryAll(ctx, query, nil, func(rows *sql.Rows) error {
 		if err := rows.Scan(&line); err != nil {
 			return err
 		}

@@ -158,9 +158,17 @@ var folderName = regexp.MustCompile("^[A-Za-z0-9~-][A-Za-z0-9_.~-]*$")
 // a folder makes one file a thread.
 func (e *encoding) target(extension string) (name, options string) {
 	if !e.many() {
-		return filepath.Join(e.Dir, "part-"+uuid.NewString()+"."+extension+e.Suffix), ""
+		return filepath.Join(e.Dir, "part-"+uuid.NewString()+"."+extension+e.Suffix), e.emptyOption()
 	}
 	return e.Dir, e.manyOptions("part-", extension+e.Suffix)
+}
+
+// emptyOption keeps COPY from making an empty file; a partitioned one makes none anyway.
+func (e *encoding) emptyOption() string {
+	if e.SkipEmpty && len(e.PartitionBy) == 0 {
+		return ", WRITE_EMPTY_FILE false"
+	}
+	return ""
 }
 
 // many tells that COPY writes to a folder and names the files itself.
@@ -169,7 +177,7 @@ func (e *encoding) many() bool { return len(e.PartitionBy) > 0 || e.TargetFileSi
 func (e *encoding) manyOptions(prefix, extension string) string {
 	options := fmt.Sprintf(", APPEND true, FILENAME_PATTERN %s, FILE_EXTENSION %s", literal(prefix+"{uuid}"), literal(extension))
 	if e.TargetFileSize > 0 {
-		return options + fmt.Sprintf(", FILE_SIZE_BYTES %d", e.TargetFileSize)
+		return options + fmt.Sprintf(", FILE_SIZE_BYTES %d", e.TargetFileSize) + e.emptyOption()
 	}
 	names := make([]string, len(e.PartitionBy))
 	for i, p := range e.PartitionBy {

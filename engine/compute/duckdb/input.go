@@ -99,6 +99,8 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 	}
 	opened, query, err := &input{}, noRows(in.Columns), error(nil)
 	switch {
+	case in.Format == "delta": // its log says which files and columns there are
+		opened, query, err = open(ctx, in, nil)
 	case in.Files != nil && len(in.Columns) == 0:
 		return nil, &compute.Error{Kind: compute.BadOption, Message: "named files are read with declared columns only"}
 	case in.Files != nil && len(in.Files) == 0:

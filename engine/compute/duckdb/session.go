@@ -49,6 +49,7 @@ type session struct {
 	usual     map[string]string    // type → the function that converts its usual texts
 	rename    func(from, to string) error
 	types     []string // names of DuckDB's types, filled when one is not known
+	lines     int      // tables of lines that were made
 }
 
 // relation is one input or step.

@@ -151,6 +151,12 @@ func bound(t Type, text *string, upper bool) []byte {
 		if math.IsNaN(v.f) || math.IsInf(v.f, 0) {
 			return nil
 		}
+		if v.f == 0 { // some readers order the two zeros
+			v.f = math.Copysign(0, -1)
+			if upper {
+				v.f = 0
+			}
+		}
 		return []byte(v.Text())
 	case Date:
 		return jsonText(v.Text())

@@ -178,3 +178,6 @@ func compareDecimals(a, b string) int {
 	}
 	return order
 }
+
+// Text gives a text as a value, the empty one too, which no partition column can have.
+func Text(text string) Value { return Value{kind: String, text: text} }

@@ -74,6 +74,11 @@ func checkExports(exports map[string]api.FunctionDefinition) string {
 	for _, call := range abi.RequiredCalls() {
 		wanted[string(call)] = "() → i32"
 	}
+	for _, call := range []abi.Call{abi.CallCommit, abi.CallResolve} { // optional, but not of another kind
+		if exports[string(call)] != nil {
+			wanted[string(call)] = "() → i32"
+		}
+	}
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		def := exports[name]

@@ -24,7 +24,7 @@ func (guest) Describe() abi.Description {
 		Options: abi.JSON(`{}`), Capabilities: []abi.Capability{abi.CapRelation, abi.CapFiles}}
 }
 
-func (guest) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
+func (guest) Plan(_ sdk.Host, req abi.PlanRequest) (abi.PlanAnswer, error) {
 	switch req.Output.Options["do"] {
 	case "panic":
 		panic("out of ideas")

@@ -15,7 +15,7 @@ type Format struct {
 	Name    string // of the writer and, for the engine, of the format; as "csv"
 	Title   string // as people write it in a sentence: "CSV"
 	Doc     string // one line
-	Options []Option
+	Options Options
 	// Check finds what is wrong with options that are right one by one; nil: nothing is.
 	Check func(given map[string]string) []abi.Problem
 }
@@ -27,7 +27,7 @@ func (f Format) Describe() abi.Description {
 	return abi.Description{
 		Name: f.Name, Version: "1", Doc: f.Doc,
 		Modes:        modes(),
-		Options:      schema(f.Options),
+		Options:      f.Options.Schema(),
 		Capabilities: []abi.Capability{abi.CapRelation},
 	}
 }
@@ -53,7 +53,7 @@ func modeNames() string {
 }
 
 // Plan upholds sdk.Writer.
-func (f Format) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
+func (f Format) Plan(_ sdk.Host, req abi.PlanRequest) (abi.PlanAnswer, error) {
 	out := req.Output
 	answer := abi.PlanAnswer{Target: out.Target}
 	class, ok := abi.Description{Modes: modes()}.Class(out.Mode, out.Options)
@@ -62,10 +62,10 @@ func (f Format) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
 			Message: strconv.Quote(out.Mode) + " is no mode of " + f.Name + " outputs", Hint: "the modes are " + modeNames()})
 	}
 	answer.Class = class
-	answer.Problems = append(answer.Problems, checkLayout(out)...)
-	wrong := f.checkOptions(out.Options)
+	answer.Problems = append(answer.Problems, CheckLayout(out)...)
+	wrong := f.Options.Check(f.Name, out.Options)
 	if len(wrong) == 0 && f.Check != nil {
-		wrong = f.Check(withDefaults(f.Options, out.Options))
+		wrong = f.Check(f.Options.WithDefaults(out.Options))
 	}
 	answer.Problems = append(answer.Problems, wrong...)
 	if len(answer.Problems) == 0 {
@@ -76,7 +76,7 @@ func (f Format) Plan(req abi.PlanRequest) (abi.PlanAnswer, error) {
 
 func (f Format) will(out abi.Output) string {
 	what := f.Title + " files"
-	if c := withDefaults(f.Options, out.Options)["compression"]; c != "" {
+	if c := f.Options.WithDefaults(out.Options)["compression"]; c != "" {
 		what += " (" + c + ")"
 	}
 	line := "append " + what + " to "
@@ -95,7 +95,8 @@ func (f Format) will(out abi.Output) string {
 	return line
 }
 
-func checkLayout(out abi.Output) (problems []abi.Problem) {
+// CheckLayout finds what is wrong with how an output divides its rows into files.
+func CheckLayout(out abi.Output) (problems []abi.Problem) {
 	if len(out.PartitionBy) > 0 && out.TargetFileSize > 0 {
 		problems = append(problems, abi.Problem{Field: "target_file_size",
 			Message: "target_file_size does not go with partition_by", Hint: "remove one of the two"})
@@ -149,7 +150,7 @@ func (f Format) Stage(h sdk.Host, req abi.StageRequest) (abi.StageAnswer, error)
 			Message: "partition_by takes every column, so nothing is left for the files", Hint: "leave out at least one column"}
 	}
 	staged, err := h.Encode(abi.EncodeRequest{
-		Relation: req.Relation, Format: f.Name, Options: withDefaults(f.Options, req.Output.Options),
+		Relation: req.Relation, Format: f.Name, Options: f.Options.WithDefaults(req.Output.Options),
 		PartitionBy: req.Output.PartitionBy, OrderBy: req.Output.SortBy, TargetFileSize: req.Output.TargetFileSize,
 	})
 	if err != nil {

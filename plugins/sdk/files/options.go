@@ -38,8 +38,11 @@ type Option struct {
 	Useless func(all map[string]string) (why, hint string)
 }
 
-// withDefaults is what the engine's encoder is told.
-func withDefaults(options []Option, given map[string]string) map[string]string {
+// Options are those of a writer.
+type Options []Option
+
+// WithDefaults gives the options that are given, and the defaults of those that are not.
+func (options Options) WithDefaults(given map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, o := range options {
 		if o.Default != "" {
@@ -50,19 +53,20 @@ func withDefaults(options []Option, given map[string]string) map[string]string {
 	return all
 }
 
-func (f Format) checkOptions(given map[string]string) (problems []abi.Problem) {
+// Check finds what is wrong with the options that are given to a writer.
+func (options Options) Check(writer string, given map[string]string) (problems []abi.Problem) {
 	say := func(name, message, hint string) {
 		problems = append(problems, abi.Problem{Field: "options." + name, Message: message, Hint: hint})
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		at := slices.IndexFunc(f.Options, func(o Option) bool { return o.Name == name })
+		at := slices.IndexFunc(options, func(o Option) bool { return o.Name == name })
 		if at < 0 {
-			say(name, f.Name+" outputs have no option "+strconv.Quote(name), "the options are "+optionNames(f.Options))
+			say(name, writer+" outputs have no option "+strconv.Quote(name), "the options are "+optionNames(options))
 			continue
 		}
-		o := f.Options[at]
+		o := options[at]
 		if o.Useless != nil {
-			if why, hint := o.Useless(withDefaults(f.Options, given)); why != "" {
+			if why, hint := o.Useless(options.WithDefaults(given)); why != "" {
 				say(name, why, hint)
 				continue
 			}
@@ -115,8 +119,8 @@ func (o Option) hint() string {
 	return strconv.Itoa(o.Least) + " to " + strconv.Itoa(o.Most) + " characters"
 }
 
-// schema is the JSON Schema of options.
-func schema(options []Option) []byte {
+// Schema is their JSON Schema.
+func (options Options) Schema() []byte {
 	return jsontext.Encode(func(e *jsontext.Encoder) {
 		e.Object(func() {
 			e.Field("additionalProperties").Bool(false)

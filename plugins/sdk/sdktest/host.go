@@ -6,20 +6,29 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/plugins/sdk"
 )
 
-// Host is an sdk.Host. It answers from Relations, and keeps what it was asked.
+// Host is an sdk.Host. It answers from Relations and Target, and keeps what it was asked.
 type Host struct {
 	Relations map[string]Relation
+	Target    Target
+	Now       time.Time // of files that are made in Target
 	// Fail makes operations fail; nil: none does.
 	Fail func(op abi.Operation) *abi.Failure
+	// Before is called before a file of Target is made: another writer may come between. Nil: none does.
+	Before func(op abi.Operation, path string)
+	// Lose says what the writer is told of a file that could be made: PutCreated; PutUnknown, and it is made all the same; or
+	// PutLost, and it is not. Nil: PutCreated.
+	Lose func(op abi.Operation, path string) abi.PutOutcome
 
 	Encoded []abi.EncodeRequest
 	Derived []abi.DeriveRequest
 	Files   []*File
+	Asked   []string // of Target
 	Logged  []string
 }
 

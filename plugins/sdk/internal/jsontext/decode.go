@@ -34,3 +34,51 @@ func (d *Decoder) Pairs() map[string]string {
 	d.Object(func(name string) { all[name] = d.Text() })
 	return all
 }
+
+// Blob reads bytes that are written as base64.
+func (d *Decoder) Blob() []byte {
+	if d.Null() {
+		return nil
+	}
+	text := d.Raw()
+	if len(text) < 2 || text[0] != '"' || len(text)%4 != 2 {
+		d.Fail("bytes in base64")
+		return nil
+	}
+	text = text[1 : len(text)-1]
+	data := make([]byte, 0, len(text)/4*3)
+	for ; len(text) > 0; text = text[4:] {
+		n, padding := uint(0), 0
+		for i, c := range text[:4] {
+			digit := sextet(c)
+			if c == '=' && len(text) == 4 && i >= 2 {
+				digit, padding = 0, padding+1
+			} else if padding > 0 {
+				digit = -1
+			}
+			if digit < 0 {
+				d.Fail("bytes in base64")
+				return nil
+			}
+			n = n<<6 | uint(digit)
+		}
+		data = append(data, byte(n>>16), byte(n>>8), byte(n))[:len(data)+3-padding]
+	}
+	return data
+}
+
+func sextet(c byte) int {
+	switch {
+	case 'A' <= c && c <= 'Z':
+		return int(c - 'A')
+	case 'a' <= c && c <= 'z':
+		return int(c-'a') + 26
+	case '0' <= c && c <= '9':
+		return int(c-'0') + 52
+	case c == '+':
+		return 62
+	case c == '/':
+		return 63
+	}
+	return -1
+}

@@ -86,3 +86,33 @@ func (e *Encoder) BooleanIf(name string, b bool) {
 		e.Field(name).Bool(b)
 	}
 }
+
+// RawIf writes a field whose value is JSON already, and leaves it out when it is empty.
+func (e *Encoder) RawIf(name string, json []byte) {
+	if len(json) > 0 {
+		e.Field(name).Raw(json)
+	}
+}
+
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+// Blob writes bytes as base64, as encoding/json does; nil is null.
+func (e *Encoder) Blob(data []byte) {
+	if data == nil {
+		e.Null()
+		return
+	}
+	text := make([]byte, 0, 2+(len(data)+2)/3*4)
+	text = append(text, '"')
+	for ; len(data) >= 3; data = data[3:] {
+		n := uint(data[0])<<16 | uint(data[1])<<8 | uint(data[2])
+		text = append(text, alphabet[n>>18], alphabet[n>>12&63], alphabet[n>>6&63], alphabet[n&63])
+	}
+	switch len(data) {
+	case 1:
+		text = append(text, alphabet[data[0]>>2], alphabet[data[0]&3<<4], '=', '=')
+	case 2:
+		text = append(text, alphabet[data[0]>>2], alphabet[data[0]&3<<4|data[1]>>4], alphabet[data[1]&15<<2], '=')
+	}
+	e.Raw(append(text, '"'))
+}
