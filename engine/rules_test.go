@@ -20,8 +20,9 @@ const module = "github.com/ubunye-io/ubunye/"
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
 	"cmd/ubunye":                      {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
-	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/outbound", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":                  {},
+	"engine/outbound":                 {},
 	"engine/report":                   {"engine/problem"},
 	"engine/config":                   {"engine/problem"},
 	"engine/config/gen":               {"engine/config"},

@@ -18,7 +18,8 @@ const mostMemory = 4 << 30
 // plugin reads the declaration of one plugin.
 func (l *loader) plugin(name string, s section) Plugin {
 	p := Plugin{Name: name, Path: s.path("path"), SHA256: strings.ToLower(s.text("sha256")), Writer: s.text("writer"), Memory: s.number("memory"),
-		Timeout: s.duration("timeout"), Files: s.sub("allow").on("files"), Table: s.sub("allow").on("table"), Pos: s.pos, PathPos: s.where("path"), SHAPos: s.where("sha256")}
+		Timeout: s.duration("timeout"), Files: s.sub("allow").on("files"), Table: s.sub("allow").on("table"), HTTP: s.sub("allow").texts("http"),
+		HTTPPos: s.sub("allow").where("http"), Secrets: l.secrets(s.sub("allow")), Pos: s.pos, PathPos: s.where("path"), SHAPos: s.where("sha256")}
 	if n := s.n.get("memory"); n != nil && !n.bad && p.Memory > mostMemory {
 		l.at(n, s.at+".memory: "+n.text+" is more than a WebAssembly module can have", "4GiB is the most")
 	}
@@ -29,6 +30,20 @@ func (l *loader) plugin(name string, s section) Plugin {
 		l.at(n, s.at+".sha256: "+quote(n.text)+" is no SHA-256 in hexadecimal, which has 64 digits", l.pin(p.Path))
 	}
 	return p
+}
+
+// secrets reads the environment variables that a plugin's requests may carry.
+func (l *loader) secrets(s section) map[string]string {
+	values := map[string]string{}
+	for i, name := range s.texts("secrets") {
+		value, ok := l.env[name]
+		if !ok {
+			item := s.n.get("secrets").items[i]
+			l.at(item, "the environment variable "+name+" is not set", "set it, or remove it from "+s.at+".secrets")
+		}
+		values[name] = value
+	}
+	return values
 }
 
 // unpinned reports a plugin without a digest, and says which one to write.

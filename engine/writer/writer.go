@@ -93,6 +93,7 @@ type Grants struct {
 	Relation Relations
 	Files    Files
 	Table    Table
+	HTTP     HTTP
 
 	// Log is given what this session's module logs and prints, in place of Config.Log; nil: that is.
 	Log func(plugin string, level abi.Level, text string)
