@@ -85,6 +85,18 @@ venv: .venv/made ## install the foreign readers that tests check with
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r e2e/requirements.txt
 	@touch $@
 
+# Spark reads and writes tables of ours too. It needs Java 17 and Maven; UBUNYE_SPARK=off leaves its checks out.
+.venv-spark/made: e2e/spark-requirements.txt e2e/spark-pom.xml
+	@for tool in java mvn; do command -v $$tool >/dev/null || { echo "the checks with Spark need $$tool (Debian: apt-get install openjdk-17-jre-headless maven); UBUNYE_SPARK=off leaves them out" >&2; exit 1; }; done
+	python3 -m venv --clear .venv-spark
+	.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check -r e2e/spark-requirements.txt
+	mvn --quiet --batch-mode --file e2e/spark-pom.xml dependency:copy-dependencies -DincludeGroupIds=io.delta,io.unitycatalog -DoutputDirectory=$(CURDIR)/.venv-spark/jars
+	@touch $@
+
+ifneq ($(UBUNYE_SPARK),off)
+test: .venv-spark/made
+endif
+
 generate: ## write the schemas and pages that follow from the declarations in the source
 	$(GO) run ./engine/config/gen schema > .build/schema && mv .build/schema schemas/pipeline.schema.json
 	$(GO) run ./engine/config/gen reference > .build/reference && mv .build/reference docs/reference.md
@@ -96,6 +108,7 @@ model: ## check the models of the ledger, and that each of their faults is found
 
 test: plugins bin/ubunye-fault venv model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -count=1 -timeout=20m ./...
+	$(GO) test -shuffle=on -count=1 -run StoppedAtEveryOperation ./engine/ledger
 
 sim: ## play ten thousand seeds of the deterministic simulation of the ledger
 	$(GO) test -count=1 -timeout=20m ./engine/ledger/sim -run '^TestSim$$' -seeds=10000 -v

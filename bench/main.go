@@ -117,8 +117,12 @@ func runAll(rows, pairs, files int, out, only string) error {
 		{name: fmt.Sprintf("%d small files committed and landed ÷ %d renames and two syncfs, the same names in the same folders", files, files), bar: 2,
 			a: landingRun(many, files), b: landingPeer(files)},
 	}
+	tables, err := deltaBenches(work, rows)
+	if err != nil {
+		return err
+	}
 	var results []result
-	for _, b := range benches {
+	for _, b := range append(benches, tables...) {
 		if !strings.Contains(b.name, only) {
 			continue
 		}

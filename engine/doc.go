@@ -5,6 +5,7 @@
 // # Reading the source
 //
 //  1. batch.go: the path of one batch, a call a step.
+//     table.go: outputs whose writers make commits of their own; targetfiles.go: what such a writer may do to its target.
 //     checks.go: its data checks.
 //     incremental.go: what of its inputs is new, and pinned before it is read.
 //  2. run.go: one start of the program: lease.go takes all batches first, decide.go tells which tasks an

@@ -15,13 +15,17 @@ import (
 	"github.com/ubunye-io/ubunye/engine/problem"
 )
 
-// askedFrom is an input that reads what another task wrote: exactly the files that its commit of this run claims, with the columns
+// askedFrom is an input that reads what another task wrote: exactly the files that its commit of this run claims, or that it added to
+// a table, with the columns
 // of the relation that was written. The folder is not listed; what else is in it is other batches'.
 func (r *run) askedFrom(in config.Input, source *ledger.Finished) compute.Input {
 	_, target := r.plan.Source(in)
 	written := source.Outputs[in.From.Output]
 	asked := compute.Input{Name: in.Name, Format: target.Format, Options: target.Options, Path: r.ledger.Folder(written),
 		Files: append([]string{}, written.Claims...), Encoded: true}
+	if target.Table { // its log says what the files hold
+		asked.Options, asked.Encoded = nil, false
+	}
 	asked.Columns = computeColumns(written.Columns)
 	return asked
 }

@@ -196,6 +196,19 @@ func hiveEscape(text string) string {
 	return b.String()
 }
 
+// fixed are the partition_by columns that have the name of a variable of the batch, with its value.
+func fixed(t plan.Target, b plan.Batch) map[string]string {
+	values := map[string]string{}
+	for _, by := range t.PartitionBy {
+		for variable, value := range b.Variables {
+			if strings.EqualFold(variable, by) && value != "" {
+				values[by] = value
+			}
+		}
+	}
+	return values
+}
+
 // inSlice tells whether a folder of partitions lies in a slice, see sliceOf. Everything does if none is declared.
 func inSlice(slice, part string) bool {
 	if slice == "" {
@@ -208,19 +221,6 @@ func inSlice(slice, part string) bool {
 		}
 	}
 	return true
-}
-
-// fixed are the partition_by columns that have the name of a variable of the batch, with its value.
-func fixed(t plan.Target, b plan.Batch) map[string]string {
-	values := map[string]string{}
-	for _, by := range t.PartitionBy {
-		for variable, value := range b.Variables {
-			if strings.EqualFold(variable, by) && value != "" {
-				values[by] = value
-			}
-		}
-	}
-	return values
 }
 
 // sliceOf is the part of an output that the batch declares: the partition_by columns that have the name of

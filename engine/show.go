@@ -51,7 +51,7 @@ func (e *Engine) Show(ctx context.Context, o Options, limit int) ([]Table, error
 				r.warn(fmt.Sprintf("task %s, output %s: only the plugin %s knows its format, so its rows cannot be shown", t.Name, target.Name, target.Format))
 				continue
 			}
-			input, err := r.shown(t.Name, target, unset, chosen)
+			input, err := r.shown(ctx, t.Name, target, unset, chosen)
 			if err != nil {
 				return nil, err
 			}
@@ -98,8 +98,11 @@ func (r *run) chosenCommits(ctx context.Context) (map[string][]*ledger.Finished,
 }
 
 // shown is what is read of an output.
-func (r *run) shown(task string, t plan.Target, unset []config.Variable, chosen map[string][]*ledger.Finished) (compute.Input, error) {
+func (r *run) shown(ctx context.Context, task string, t plan.Target, unset []config.Variable, chosen map[string][]*ledger.Finished) (compute.Input, error) {
 	in := compute.Input{Name: task + "." + t.Name, Format: t.Format, Path: t.Path, Options: t.Options, Encoded: true}
+	if t.Table { // its log says what is in it
+		in.Options, in.Encoded = nil, false
+	}
 	if len(unset) > 0 && strings.Contains(t.Written, "{{") { // as it stays without a value
 		name := unset[0].Name
 		return in, &problem.Problem{Code: problem.Usage, Pos: t.PathPos, Task: task, Output: t.Name,
@@ -107,6 +110,10 @@ func (r *run) shown(task string, t plan.Target, unset []config.Variable, chosen 
 	}
 	if chosen == nil {
 		return in, nil
+	}
+	there, err := r.isThere(ctx, t, in)
+	if err != nil {
+		return in, r.explainShow(&outputError{target: t, err: told(ctx, err)}, task)
 	}
 	gone := 0
 	for i, f := range chosen[task] {
@@ -121,7 +128,7 @@ func (r *run) shown(task string, t plan.Target, unset []config.Variable, chosen 
 			in.Columns = nil // the files themselves say what they have
 		}
 		for _, name := range o.Claims {
-			if _, err := os.Stat(filepath.Join(t.Path, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
+			if !there(filepath.Join(t.Path, filepath.FromSlash(name))) {
 				gone++
 				continue
 			}
@@ -136,6 +143,25 @@ func (r *run) shown(task string, t plan.Target, unset []config.Variable, chosen 
 			Message: fmt.Sprintf("nothing of %s is in %s", r.given(), t.Written), Hint: "ubunye status lists the batches that are finished"}
 	}
 	return in, nil
+}
+
+// isThere tells of a file that was landed whether it is still there; of one that a table was given, whether the table has it.
+func (r *run) isThere(ctx context.Context, t plan.Target, in compute.Input) (func(path string) bool, error) {
+	if !t.Table {
+		return func(path string) bool {
+			_, err := os.Stat(path)
+			return !errors.Is(err, fs.ErrNotExist)
+		}, nil
+	}
+	files, err := r.Compute.Files(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	live := map[string]bool{}
+	for _, f := range files {
+		live[f.Path] = true
+	}
+	return func(path string) bool { return live[path] }, nil
 }
 
 func computeColumns(columns []ledger.Column) []compute.Column {

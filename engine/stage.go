@@ -271,6 +271,7 @@ func (b *batch) input(ctx context.Context, in config.Input) (compute.Input, erro
 		if err := b.stillThisRuns(ctx, in); err != nil {
 			return compute.Input{}, err
 		}
+		return b.asked(in, b.sources), nil // of a table: the newest version, which has what was written since others were settled
 	}
 	return b.settled(ctx, b.asked(in, b.sources))
 }

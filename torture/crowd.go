@@ -29,9 +29,12 @@ func (p *play) together(n int) error {
 			return err
 		}
 	}
-	won := [2]int{}
+	won, exits := [2]int{}, p.exits(0, 1)
+	if p.then == days && p.model.table() && !adds(p.mode) {
+		exits = append(exits, 4) // the other batch has changed rows that this one was about to replace
+	}
 	for i, q := range all {
-		p.ended(q, fmt.Sprintf("number %d of %d at once", i+1, n), p.exits(0, 1)...)
+		p.ended(q, fmt.Sprintf("number %d of %d at once", i+1, n), exits...)
 		if q.exit() == 0 {
 			won[i%2]++
 		}

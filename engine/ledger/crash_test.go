@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,7 +109,7 @@ func (sc scenario) stoppedEverywhere(t *testing.T) {
 // everyStop runs a test for each operation of a run, 1 to n+1, at which it is stopped in each of these ways; "deaf" is "lost" for those who
 // tell the two apart.
 func everyStop(t *testing.T, n int64, kinds []string, stopped func(t *testing.T, kind string, hook fsops.Hook, k int64)) {
-	for k := int64(1); k <= n+1; k++ {
+	for k := 1 + rand.Int64N(stopsEvery); k <= n+1; k += stopsEvery {
 		ways := map[string]fsops.Hook{
 			"kill": killed{at: k}, "enospc": &fsops.Fault{Kind: fsops.NoRoom, At: k}, "full": full{from: k},
 			"lost": &fsops.Fault{Kind: fsops.Lost, At: k}, "deaf": &fsops.Fault{Kind: fsops.Lost, At: k},

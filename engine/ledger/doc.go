@@ -209,10 +209,7 @@
 // than the timeout by the disk's clock; spilled rows, whose folder names ledger and run, when the run has ended.
 // A staging folder that no document names is not among them: status names it.
 //
-// # Not yet
-//
-// Writers that are Tables: the engine has none yet. What a newer program staged for a class that is not known here survives,
-// as pending.
+// What a newer program staged for a class that is not known here survives, as pending.
 //
 // # Reading the source
 //

@@ -155,6 +155,10 @@ func unreadable(p *Plan) (problems problem.List) {
 				problems = append(problems, &problem.Problem{Code: problem.ConfigInvalid, Pos: in.PathPos, Task: t.Name,
 					Message: fmt.Sprintf("input %s: only the plugin %s knows the format of %s", in.Name, o.Plugin.Name, in.From),
 					Hint:    "have " + from.Name + " write the relation to another output too, in a format that inputs can have: " + strings.Join(config.InputFormats(), ", ")})
+			case o.Table && (o.Mode == "merge" || o.ReplaceWhere != ""):
+				problems = append(problems, &problem.Problem{Code: problem.ConfigInvalid, Pos: in.PathPos, Task: t.Name,
+					Message: fmt.Sprintf("input %s: the files of %s hold rows that were in the table before, beside those that the task writes", in.Name, in.From),
+					Hint:    "have " + from.Name + " write the relation to another output too, or read the table by its path"})
 			case !slices.Contains(config.InputFormats(), o.Format):
 				problems = append(problems, &problem.Problem{Code: problem.ConfigInvalid, Pos: in.PathPos, Task: t.Name,
 					Message: fmt.Sprintf("input %s: %s has the format %s, which inputs cannot have", in.Name, in.From, o.Format),

@@ -61,8 +61,7 @@ func (c *committing) words() (all []deltalog.Action) {
 	}
 	now := c.now
 	if id := c.out.Options[optAppID]; id != "" {
-		version, _ := strconv.ParseInt(c.out.Options[optAppVersion], 10, 64) // plan has read it
-		return append(all, deltalog.Action{Txn: &deltalog.Txn{AppID: id, Version: version, LastUpdated: &now}})
+		return append(all, deltalog.Action{Txn: &deltalog.Txn{AppID: id, Version: c.ownVersion(), LastUpdated: &now}})
 	}
 	for _, key := range batchKeys(c.req.Batch) {
 		all = append(all, deltalog.Action{Txn: &deltalog.Txn{AppID: key, Version: c.req.Batch.Epoch, LastUpdated: &now}})

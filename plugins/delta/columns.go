@@ -121,6 +121,10 @@ func fit(t schema.Type, columns []abi.Column, policy string, ntz bool) (fitted, 
 	var types, missing []string
 	for _, field := range t.Fields {
 		c, ok := found[field.Name]
+		if !ok && field.Type.Kind == schema.Void {
+			f.selects = append(f.selects, null(field)) // it has no values anyway
+			continue
+		}
 		if !ok {
 			missing = append(missing, "- "+field.Name+" "+field.Type.String()+" is not in the rows")
 			f.selects = append(f.selects, null(field))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strconv"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/deltalog"
@@ -100,6 +101,9 @@ func (c *committing) try() (answer abi.CommitAnswer, again bool, err error) {
 
 // look tells whether the batch is in the table already.
 func (c *committing) look() (answer abi.CommitAnswer, decided bool, err error) {
+	if id := c.out.Options[optAppID]; id != "" {
+		return c.lookOwn(id)
+	}
 	b := c.req.Batch
 	txn, err := c.table.newest(b)
 	if err != nil || txn == nil {
@@ -120,6 +124,21 @@ func (c *committing) look() (answer abi.CommitAnswer, decided bool, err error) {
 		answer.Outcome = abi.OutcomeDone
 	}
 	return answer, true, nil
+}
+
+// lookOwn refuses what other programs would take for a commit that they know already, and pass over in silence.
+func (c *committing) lookOwn(id string) (answer abi.CommitAnswer, decided bool, err error) {
+	txn, err := c.table.Txn(context.Background(), id)
+	if err != nil || txn == nil || txn.Version < c.ownVersion() {
+		return answer, false, err
+	}
+	return notDone("the table has version "+strconv.FormatInt(txn.Version, 10)+" of the application "+id+" already, and txnVersion is "+c.out.Options[optAppVersion],
+		"give each commit a higher txnVersion, or leave txnAppId and txnVersion out: batches are told apart without them"), true, nil
+}
+
+func (c *committing) ownVersion() int64 {
+	version, _ := strconv.ParseInt(c.out.Options[optAppVersion], 10, 64) // plan has read it
+	return version
 }
 
 // send makes the file of a commit.

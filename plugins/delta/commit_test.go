@@ -303,11 +303,17 @@ func TestOwnApplicationID(t *testing.T) {
 	if got := text(l.actions(0)["txn"]); !strings.Contains(got, `"appId":"nightly"`) || !strings.Contains(got, `"version":7`) || strings.Contains(got, "ubunye/") {
 		t.Error(got)
 	}
-	if d := (Writer{}).Describe(); true {
-		for _, m := range d.Modes {
-			if class, ok := d.Class(m.Name, w.out.Options); !ok || class != abi.ClassNamed {
-				t.Errorf("%s is %s", m.Name, class)
-			}
+	for _, version := range []string{"7", "8"} {
+		want := map[string]abi.CommitOutcome{"7": abi.OutcomeNotDone, "8": abi.OutcomeDone}[version]
+		w := write{batch: l.batch("b", 1, 0, abi.ClassNamed), out: abi.Output{Options: map[string]string{optAppID: "nightly", optAppVersion: version}}}
+		if got, err := l.run(w); err != nil || got.Outcome != want {
+			t.Errorf("%s: %+v %v", version, got, err)
+		}
+	}
+	d := Writer{}.Describe()
+	for _, m := range d.Modes {
+		if class, ok := d.Class(m.Name, w.out.Options); !ok || class != abi.ClassNamed {
+			t.Errorf("%s is %s", m.Name, class)
 		}
 	}
 }

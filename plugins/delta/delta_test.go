@@ -120,6 +120,11 @@ func (l *lake) commit(w write, answer abi.StageAnswer) (abi.CommitAnswer, error)
 	}
 	files := slices.Clone(answer.Files)
 	for i := range files {
+		for _, f := range w.files { // the engine takes statistics from what it has encoded
+			if f.Name == files[i].Name {
+				files[i].Columns = f.Columns
+			}
+		}
 		files[i].Name = strings.TrimSuffix(files[i].Name, ".staged")
 	}
 	return Writer{}.Commit(l, abi.CommitRequest{Output: w.out, Batch: w.batch, Files: files, State: answer.State, Time: now.Format(time.RFC3339)})

@@ -187,10 +187,10 @@ func (s *staging) write(relation string) (abi.StageAnswer, error) {
 		return abi.StageAnswer{}, err
 	}
 	answer := abi.StageAnswer{Files: staged}
-	for _, f := range staged {
+	for i, f := range staged {
 		answer.Rows += f.Rows
+		answer.Files[i].Columns = nil // the engine keeps them for the commit, and need not be told its own numbers
 	}
-	s.state.rows = answer.Rows
 	answer.State = s.state.encode()
 	return answer, nil
 }

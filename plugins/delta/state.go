@@ -15,7 +15,6 @@ type state struct {
 	partition []string
 	copied    []string // files whose rows are in the staged ones, or do not stay; by deltalog's keys
 	low, high []string // of a merge: the least and the greatest value of each key; empty: not known
-	rows      int64    // that arrived
 }
 
 func (s *state) encode() []byte {
@@ -31,7 +30,6 @@ func (s *state) encode() []byte {
 				}
 			})
 		}
-		w.Name("rows").Long(s.rows)
 	})
 	return w.Bytes()
 }
@@ -56,8 +54,6 @@ func decodeState(data []byte) (*state, error) {
 			s.identity = r.Text()
 		case "schema":
 			s.schema = r.Text()
-		case "rows":
-			s.rows = r.Long(64)
 		default:
 			for _, l := range s.lists() {
 				if l.name == string(name) {
