@@ -202,6 +202,9 @@ func TestHTTPDelivery(t *testing.T) {
 	t.Parallel()
 	in := &inbox{}
 	p := deliveryTo(t, in, true)
+	if said := p.run("plugin", "inspect", "./plugins/httpjson/httpjson.wasm").must(t, 0).stdout; !strings.Contains(said, "allow: {files: true, table: true, http: [the hosts]}}}") {
+		t.Errorf("inspect: %s", said)
+	}
 	r := p.run(deliveryArgs...).must(t, 0)
 	same(t, "rows", in.sorted(), february(t, p))
 	if len(in.keys) != 2 || !slices.Equal(in.tokens, []string{"Bearer s3cr3t-t0ken", "Bearer s3cr3t-t0ken"}) {

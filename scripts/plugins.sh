@@ -27,12 +27,12 @@ statement)
 httpjson)
 	export WEATHER_TOKEN=example
 	go build -o .build/host "./$folder/host"
-	coproc host { exec .build/host 2>&1; }
-	said=${host[0]} listening=${host[1]}
-	cat <&"$said" &
-	until (exec 3<>/dev/tcp/localhost/8765) 2>/dev/null; do kill -0 "$host_PID"; done
+	exec 3>&1
+	coproc host { exec .build/host >&3 2>&1; }
+	listening=${host[1]} pid=$host_PID
+	until (exec 4<>/dev/tcp/localhost/8765) 2>/dev/null; do kill -0 "$pid"; done
 	say bin/ubunye run -c "$folder/pipeline.yaml" --dt 2012-01 --rerun
 	exec {listening}>&- # the host ends
-	wait
+	wait "$pid"
 	;;
 esac
