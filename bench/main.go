@@ -116,7 +116,7 @@ func runAll(rows, pairs, files int, out, only string) error {
 			a: limitedRun(data(4 * rows)), b: limitedRun(large)},
 		{name: fmt.Sprintf("%d small files committed and landed ÷ %d renames and two syncfs, the same names in the same folders", files, files), bar: 2,
 			a: landingRun(many, files), b: landingPeer(files)},
-		{name: fmt.Sprintf("%d rows of 6 columns through rows_next and file_write, as text of fixed width by a plugin in Go ÷ as CSV by the compute engine", rows/2), bar: 6,
+		{name: fmt.Sprintf("%d rows of 6 columns through rows_next and file_write, as text of fixed width by a plugin in Go ÷ as CSV by the compute engine", rows/2), bar: 15,
 			a: guestRun(guests), b: encoderRun(guests)},
 		{name: "a trivial run with a plugin that is a file, its compiled module cached ÷ the same run with a built-in writer", bar: 1.5,
 			a: guestRun(small), b: encoderRun(small)},
