@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: rust needs servers help build plugins quickstart fixedwidth orders generate venv model test sim editor bench torture mutants check .FORCE
+.PHONY: rust needs servers help build plugins quickstart fixedwidth excel statement httpjson orders generate venv model test sim editor bench torture mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -16,12 +16,14 @@ needs:
 # and without -buildvcs the digests change only when the code does.
 EMBEDDED := engine/writer/embedded
 FIXEDWIDTH := configs/fixedwidth/fixedwidth.wasm
+EXAMPLES := excel statement httpjson
+EXAMPLE_MODULES := $(foreach name,$(EXAMPLES),configs/plugins/$(name)/$(name).wasm)
 PLUGIN_SOURCES := $(shell find engine/abi engine/deltalog internal engine/store/fsops engine/writer plugins -name '*.go' ! -name '*_test.go') go.mod go.sum Makefile
 PLUGIN_BUILD := GOFLAGS= CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags='-s -w'
 MODULE_BUILD := GOOS=wasip1 GOARCH=wasm $(PLUGIN_BUILD) -buildmode=c-shared
 TOOLCHAIN = $(shell $(GO) env GOVERSION GOOS GOARCH)
 
-plugins: $(EMBEDDED)/plugins.json $(FIXEDWIDTH) ## compile the built-in writers and the program that runs writers
+plugins: $(EMBEDDED)/plugins.json $(FIXEDWIDTH) $(EXAMPLE_MODULES) ## compile the built-in writers and the program that runs writers
 
 .build/toolchain: needs .FORCE
 	@mkdir -p .build; echo '$(TOOLCHAIN)' | cmp -s - $@ || echo '$(TOOLCHAIN)' > $@
@@ -36,6 +38,12 @@ $(EMBEDDED)/plugins.json: $(PLUGIN_SOURCES) .build/toolchain
 $(FIXEDWIDTH): $(PLUGIN_SOURCES) $(wildcard configs/fixedwidth/writer/*.go) .build/toolchain
 	$(MODULE_BUILD) -o $@ ./configs/fixedwidth/writer
 
+define example
+configs/plugins/$(1)/$(1).wasm: $$(PLUGIN_SOURCES) $$(wildcard configs/plugins/$(1)/writer/*.go) .build/toolchain
+	$$(MODULE_BUILD) -o $$@ ./configs/plugins/$(1)/writer
+endef
+$(foreach name,$(EXAMPLES),$(eval $(call example,$(name))))
+
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PROGRAM := $(GO) build -trimpath -ldflags='-s -w -X main.version=$(VERSION)'
 
@@ -47,6 +55,15 @@ quickstart: build ## run a real pipeline: once, again (refused), and as a rerun
 
 fixedwidth: build ## build a plugin that is not built in and run a pipeline with it
 	@scripts/fixedwidth.sh
+
+excel: build ## write an Excel workbook by a plugin that is not built in
+	@scripts/plugins.sh excel
+
+statement: build ## write a bank statement by a plugin that is not built in
+	@scripts/plugins.sh statement
+
+httpjson: build ## deliver rows to a host by a plugin that is not built in
+	@scripts/plugins.sh httpjson
 
 orders: build ## run a pipeline with bad rows, two outputs and a task that reads another one's
 	@scripts/orders.sh

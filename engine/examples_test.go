@@ -160,7 +160,15 @@ func TestExamplesAreValid(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: `make` builds it", err)
 	}
-	env := func() []string { return []string{fmt.Sprintf("FIXEDWIDTH_SHA256=%x", sha256.Sum256(module))} }
+	vars := []string{fmt.Sprintf("FIXEDWIDTH_SHA256=%x", sha256.Sum256(module)), "WEATHER_TOKEN=t"}
+	for _, name := range []string{"excel", "statement", "httpjson"} {
+		other, err := os.ReadFile("../configs/plugins/" + name + "/" + name + ".wasm")
+		if err != nil {
+			t.Fatalf("%v: `make` builds it", err)
+		}
+		vars = append(vars, fmt.Sprintf("%s_SHA256=%x", strings.ToUpper(name), sha256.Sum256(other)))
+	}
+	env := func() []string { return vars }
 	e := New(fsops.New(nil), nobody{})
 	imports, cases := 0, 0
 	for _, x := range examples(t, module) {

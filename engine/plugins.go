@@ -10,6 +10,7 @@ import (
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/lockfile"
+	"github.com/ubunye-io/ubunye/engine/outbound"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/writer"
@@ -48,6 +49,11 @@ func (b *batch) grants(t plan.Target) writer.Grants {
 	}
 	if t.Table {
 		g.Table = b.tableOf(t).files
+	}
+	if t.Plugin != nil && len(t.Plugin.HTTP) > 0 {
+		if list, err := outbound.Parse(t.Plugin.HTTP); err == nil { // describe has refused what is none
+			g.HTTP = hosts{outbound.New(list, t.Plugin.Secrets)}
+		}
 	}
 	return g
 }
@@ -118,6 +124,9 @@ func (r *run) describe(ctx context.Context, format string) (abi.Description, err
 	if err := r.checkTrust(*p); err != nil {
 		return d, err
 	}
+	if _, err := outbound.Parse(p.HTTP); err != nil {
+		return d, &problem.Problem{Code: problem.ConfigInvalid, Pos: p.HTTPPos, Message: "plugin " + p.Name + ": allow.http: " + err.Error()}
+	}
 	return d, checkAllowed(*p, d)
 }
 
@@ -154,10 +163,14 @@ func (r *run) explainInspect(err error, p config.Plugin) *problem.Problem {
 
 // checkAllowed refuses a plugin that asks for what the pipeline does not grant: it would fail when it uses it.
 func checkAllowed(p config.Plugin, d abi.Description) error {
-	for c, granted := range map[abi.Capability]bool{abi.CapFiles: p.Files, abi.CapTable: p.Table} {
+	for c, granted := range map[abi.Capability]bool{abi.CapFiles: p.Files, abi.CapTable: p.Table, abi.CapHTTP: len(p.HTTP) > 0} {
 		if slices.Contains(d.Capabilities, c) && !granted {
+			what := "true"
+			if c == abi.CapHTTP {
+				what = "[the hosts]"
+			}
 			return &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos,
-				Message: fmt.Sprintf("plugin %s asks for the capability %s, which the pipeline does not grant", p.Name, c), Hint: fmt.Sprintf("if it is to have it, write allow: {%s: true}", c)}
+				Message: fmt.Sprintf("plugin %s asks for the capability %s, which the pipeline does not grant", p.Name, c), Hint: fmt.Sprintf("if it is to have it, write allow: {%s: %s}", c, what)}
 		}
 	}
 	return nil
@@ -190,9 +203,9 @@ func (r *run) delivered(p config.Plugin, d abi.Description, mode string, declare
 func unproven(p config.Plugin, d abi.Description, declared plan.Delivery, why string) (plan.Delivery, error) {
 	none := plan.Delivery{}
 	for _, c := range d.Capabilities {
-		if c != abi.CapRelation && c != abi.CapFiles && c != abi.CapTable {
+		if c != abi.CapRelation && c != abi.CapFiles && c != abi.CapTable && c != abi.CapHTTP {
 			return none, &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos, Message: fmt.Sprintf("plugin %s asks for the capability %s, which is not in this version", p.Name, c),
-				Hint: "use a plugin that asks for relation, files and table only"}
+				Hint: "use a plugin that asks for relation, files, table and http only"}
 		}
 	}
 	named, once := string(abi.ClassNamed), string(abi.ClassOnce)

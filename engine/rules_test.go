@@ -23,8 +23,9 @@ const rootPackage = "github.com/ubunye-io/ubunye"
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
 	"cmd/ubunye":                      {"engine", "engine/config", "engine/kit", "engine/lockfile", "engine/problem", "engine/report", "engine/scaffold", "engine/store/fsops"},
-	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/database", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/lockfile", "engine/fetch", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/database", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/lockfile", "engine/fetch", "engine/outbound", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":                  {},
+	"engine/outbound":                 {},
 	"engine/report":                   {"engine/problem"},
 	"engine/config":                   {"engine/problem"},
 	"engine/config/gen":               {"engine/config"},

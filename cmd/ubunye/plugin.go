@@ -194,6 +194,9 @@ func allow(capabilities []string) string {
 			granted = append(granted, c+": true")
 		}
 	}
+	if slices.Contains(capabilities, "http") {
+		granted = append(granted, "http: [the hosts]")
+	}
 	if granted == nil {
 		return ""
 	}

@@ -72,9 +72,13 @@ type Plugin struct {
 	Files   bool          `json:"-"` // it may make files of its own
 	Locked  bool          `json:"-"` // the lock pins this very module
 	Table   bool          `json:"-"` // it may have the files of the target, of which it makes a table
-	Pos     problem.Pos   `json:"-"`
-	PathPos problem.Pos   `json:"-"`
-	SHAPos  problem.Pos   `json:"-"`
+	// HTTP are the hosts that it may ask, as package outbound reads them; empty: none.
+	HTTP    []string          `json:"-"`
+	HTTPPos problem.Pos       `json:"-"`
+	Secrets map[string]string `json:"-"` // environment variables that the header of a request may carry, with their values
+	Pos     problem.Pos       `json:"-"`
+	PathPos problem.Pos       `json:"-"`
+	SHAPos  problem.Pos       `json:"-"`
 }
 
 // Variable is a declared variable and its value.

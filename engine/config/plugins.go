@@ -42,7 +42,11 @@ func (l *loader) locked(name string) *Locked {
 // plugin reads the declaration of one plugin.
 func (l *loader) plugin(name string, s section) Plugin {
 	p := Plugin{Name: name, Path: s.path("path"), SHA256: strings.ToLower(s.text("sha256")), Writer: s.text("writer"), Memory: s.number("memory"),
-		Timeout: s.duration("timeout"), Files: s.sub("allow").on("files"), Table: s.sub("allow").on("table"), Pos: s.pos, PathPos: s.where("path"), SHAPos: s.where("sha256")}
+		Timeout: s.duration("timeout"), Files: s.sub("allow").on("files"), Table: s.sub("allow").on("table"), HTTP: s.sub("allow").texts("http"),
+		Secrets: l.secrets(s.sub("allow")), Pos: s.pos, PathPos: s.where("path"), SHAPos: s.where("sha256")}
+	if len(p.HTTP) > 0 {
+		p.HTTPPos = s.sub("allow").where("http")
+	}
 	if n := s.n.get("memory"); n != nil && !n.bad && p.Memory > mostMemory {
 		l.at(n, s.at+".memory: "+n.text+" is more than a WebAssembly module can have", "4GiB is the most")
 	}
@@ -88,6 +92,24 @@ func (p *Plugin) fromLock(k Locked, s section) {
 func (l *loader) lockedPlugin(k Locked) Plugin {
 	f := pluginField()
 	return l.plugin(k.Name, section{l, nil, f, "plugins." + k.Name, problem.Pos{File: k.File}})
+}
+
+// secrets reads the environment variables that a plugin's requests may carry.
+func (l *loader) secrets(s section) map[string]string {
+	names := s.texts("secrets")
+	if len(names) == 0 {
+		return nil
+	}
+	values := map[string]string{}
+	for i, name := range names {
+		value, ok := l.env[name]
+		if !ok {
+			item := s.n.get("secrets").items[i]
+			l.at(item, "the environment variable "+name+" is not set", "set it, or remove it from "+s.at+".secrets")
+		}
+		values[name] = value
+	}
+	return values
 }
 
 // unpinned reports a plugin without a digest, and says which one to write.

@@ -97,7 +97,10 @@ func pluginField() *Field {
 			{Name: "files", Kind: Bool, Default: "false", Doc: "Files of its own making, in staging."},
 			{Name: "table", Kind: Bool, Default: "false", Doc: "The files of the output's target, of which it makes a table with commits of its own."},
 			later("sql", "A database."),
-			later("http", "Hosts of the network."),
+			{Name: "http", Kind: List, Constant: true, Elem: &Field{Kind: Text}, Example: "[api.example.com]",
+				Doc: "Hosts that it may ask, by https; one that is to be asked without encryption is written whole, as http://localhost:8080. A network, as 10.1.0.0/16, allows the names to lead to private addresses of it."},
+			{Name: "secrets", Kind: List, Constant: true, Elem: &Field{Kind: Text}, Example: "[API_TOKEN]",
+				Doc: "Environment variables whose values the header of a request may carry, as ${API_TOKEN}. The module never sees them, and they are printed nowhere."},
 		}},
 	}}
 }

@@ -27,7 +27,7 @@ type operations struct {
 	files     map[int32]*openFile
 	staged    map[string]abi.StagedFile // what was staged, by name
 	rows      map[int32]*openRows
-	put       bool // a file of the target was made, or may have been
+	put       bool // a file of the target was made or a host was sent something, or may have been
 	next      int32
 	failed    *Error // the engine's first own failure: the call fails, whatever the module answers
 }
@@ -50,7 +50,7 @@ func newOperations(call abi.Call, g Grants, relations ...string) *operations {
 // allowed tells whether a call may have an operation at all.
 func (o *operations) allowed(op abi.Operation) bool {
 	switch op {
-	case abi.OpGet, abi.OpList, abi.OpReadRows:
+	case abi.OpGet, abi.OpList, abi.OpReadRows, abi.OpHTTP:
 		return true
 	case abi.OpPutNew, abi.OpPut, abi.OpRowsCreate, abi.OpRowsClose:
 		return o.call == abi.CallCommit
@@ -157,6 +157,8 @@ func (o *operations) granted(c abi.Capability) bool {
 		return o.grants.Files != nil
 	case abi.CapTable:
 		return o.grants.Table != nil
+	case abi.CapHTTP:
+		return o.grants.HTTP != nil
 	}
 	return false
 }
@@ -187,6 +189,8 @@ func (o *operations) operation(ctx context.Context, op abi.Operation, request []
 		return with(request, func(r abi.FileCreateRequest) (abi.FileCreateAnswer, error) { return o.fileCreate(ctx, r) })
 	case abi.OpFileClose:
 		return with(request, func(r abi.FileCloseRequest) (abi.FileCloseAnswer, error) { return o.fileClose(r) })
+	case abi.OpHTTP:
+		return with(request, func(r abi.HTTPRequest) (abi.HTTPAnswer, error) { return o.httpRequest(ctx, r) })
 	}
 	if op.Capability() == abi.CapTable {
 		return o.tableOperation(ctx, op, request)

@@ -93,6 +93,7 @@ type Grants struct {
 	Relation Relations
 	Files    Files
 	Table    Table
+	HTTP     HTTP
 
 	// Before, if not nil, is told each operation before it is carried out, by its name or that of its import. An error is what
 	// the operation fails with.
