@@ -11,7 +11,7 @@ type HTTPRequest struct {
 
 // HTTPAnswer is what the host said, whatever its status is.
 type HTTPAnswer struct {
-	Status    int               `json:"status"`              // as 200
+	Status    int               `json:"status"`              // the HTTP status code, as 200
 	Headers   map[string]string `json:"headers"`             // fields of the header, by name in lower case
 	Body      []byte            `json:"body"`                // at most 1 MiB of it, in base64; secrets are blotted out
 	Truncated bool              `json:"truncated,omitempty"` // there was more
