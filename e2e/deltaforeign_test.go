@@ -171,3 +171,40 @@ func TestDeltaDeletionVectors(t *testing.T) {
 		same(t, output+" by delta-rs", foreign.read(t, map[string]any{"kind": "delta-rs", "path": table}), want)
 	}
 }
+
+// TestR75: what delta-rs does to the table while a run is about to commit. A merge whose rows it has changed ends cleanly, and is there
+// after the next run; an append and an overwrite land.
+func TestR75DeltaChangedBeforeTheCommit(t *testing.T) {
+	for _, c := range []struct {
+		output string
+		exit   int
+		want   []string
+	}{
+		{"mode: append", 0, together("id,dt,v\n2,2026-01-01,b\n3,2026-01-02,c\n", dayTwo)},
+		{"mode: overwrite", 0, together(dayTwo)},
+		{"mode: merge, keys: [id]", 4, together("id,dt,v\n2,2026-01-01,b\n3,2026-01-02,c\n")},
+		{`replace_where: "id >= 3"`, 4, together("id,dt,v\n2,2026-01-01,b\n3,2026-01-02,c\n")},
+	} {
+		p := lakehouse(t, plainRow, "mode: append")
+		p.days()
+		p.loadDay("2026-01-01").must(t, 0)
+		p.write("pipeline.yaml", strings.Replace(p.text("pipeline.yaml"), "mode: append", c.output, 1))
+		q := p.start([]string{"UBUNYE_FAULT=stop:~_delta_log"}, "run", "-c", "pipeline.yaml", "--dt", "2026-01-02")
+		if !q.waitStopped() {
+			t.Fatalf("%s: it was not stopped: %+v", c.output, q.wait())
+		}
+		p.deltaRS("delete", "id = 1").wait().must(t, 0)
+		q.signal(cont)
+		r := q.wait().must(t, c.exit)
+		same(t, c.output, p.rows("lake/t"), c.want)
+		if c.exit == 0 {
+			continue
+		}
+		r.says(t, "another writer has changed rows that are replaced", "nothing was committed: run again")
+		p.loadDay("2026-01-02").must(t, 0)
+		same(t, c.output+" again", p.rows("lake/t"), together("id,dt,v\n2,2026-01-01,b\n", dayTwo))
+		if left := p.unnamed(); len(left) > 0 {
+			t.Errorf("%s: files that no log names: %q", c.output, left)
+		}
+	}
+}

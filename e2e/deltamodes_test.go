@@ -330,3 +330,24 @@ func TestDeltaEmptySlice(t *testing.T) {
 	p.loadDay("2026-01-01").must(t, 0)
 	same(t, "rows", p.rows("lake/t"), together("id,dt,v\n6,2026-01-03,z\n"))
 }
+
+// A column that comes with a merge, or with the slice that a condition on it names, is NULL in the rows that stay.
+func TestDeltaColumnsThatComeLater(t *testing.T) {
+	for output, want := range map[string][]string{
+		"mode: merge, keys: [id]":         together("id,new,v\n1,,10\n2,n,21\n3,n,30\n"),
+		"mode: merge, keys: [id, new]":    together("id,new,v\n1,,10\n2,,20\n2,n,21\n3,n,30\n"),
+		`replace_where: "new = 'n'"`:      together("id,new,v\n1,,10\n2,,20\n2,n,21\n3,n,30\n"),
+		`replace_where: "id >= 2"`:        together("id,new,v\n1,,10\n2,n,21\n3,n,30\n"),
+		`replace_where: "id is not null"`: together("id,new,v\n2,n,21\n3,n,30\n"),
+	} {
+		p := lakehouse(t, "id: bigint, v: bigint", "mode: append")
+		p.write("2026-01-01.csv", "id,v\n1,10\n2,20\n")
+		p.loadDay("2026-01-01").must(t, 0)
+		p.write("pipeline.yaml", strings.NewReplacer("v: bigint}", "v: bigint, new: varchar}", "mode: append", output+", schema: add_columns").Replace(p.text("pipeline.yaml")))
+		p.write("2026-01-02.csv", "id,v,new\n2,21,n\n3,30,n\n")
+		for range 2 {
+			p.loadDay("2026-01-02").must(t, 0)
+			same(t, output, p.rows("lake/t"), want)
+		}
+	}
+}

@@ -295,8 +295,8 @@ func (m *model) left(dir string, docs map[string]document, paused string, recove
 		for _, name := range d.claims() {
 			claimed["lake/orders/"+name] = true
 		}
-		if len(d.Pending) > 0 && recovered {
-			unsettled = true // the next run of the batch finds out what a dead one did
+		if len(d.Pending) > 0 && (recovered || day != today) {
+			unsettled = true // the next run of the batch finds out what an earlier one left, and removes it
 		}
 	}
 	for name := range now {
