@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED = 1
 
 .DEFAULT_GOAL := build
-.PHONY: needs help build plugins quickstart fixedwidth orders generate venv model test sim editor bench torture mutants check .FORCE
+.PHONY: rust needs servers help build plugins quickstart fixedwidth excel statement httpjson orders generate venv model test sim editor bench torture mutants check .FORCE
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' $(MAKEFILE_LIST)
@@ -16,12 +16,14 @@ needs:
 # and without -buildvcs the digests change only when the code does.
 EMBEDDED := engine/writer/embedded
 FIXEDWIDTH := configs/fixedwidth/fixedwidth.wasm
+EXAMPLES := excel statement httpjson
+EXAMPLE_MODULES := $(foreach name,$(EXAMPLES),configs/plugins/$(name)/$(name).wasm)
 PLUGIN_SOURCES := $(shell find engine/abi engine/deltalog internal engine/store/fsops engine/writer plugins -name '*.go' ! -name '*_test.go') go.mod go.sum Makefile
 PLUGIN_BUILD := GOFLAGS= CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags='-s -w'
 MODULE_BUILD := GOOS=wasip1 GOARCH=wasm $(PLUGIN_BUILD) -buildmode=c-shared
 TOOLCHAIN = $(shell $(GO) env GOVERSION GOOS GOARCH)
 
-plugins: $(EMBEDDED)/plugins.json $(FIXEDWIDTH) ## compile the built-in writers and the program that runs writers
+plugins: $(EMBEDDED)/plugins.json $(FIXEDWIDTH) $(EXAMPLE_MODULES) ## compile the built-in writers and the program that runs writers
 
 .build/toolchain: needs .FORCE
 	@mkdir -p .build; echo '$(TOOLCHAIN)' | cmp -s - $@ || echo '$(TOOLCHAIN)' > $@
@@ -36,6 +38,12 @@ $(EMBEDDED)/plugins.json: $(PLUGIN_SOURCES) .build/toolchain
 $(FIXEDWIDTH): $(PLUGIN_SOURCES) $(wildcard configs/fixedwidth/writer/*.go) .build/toolchain
 	$(MODULE_BUILD) -o $@ ./configs/fixedwidth/writer
 
+define example
+configs/plugins/$(1)/$(1).wasm: $$(PLUGIN_SOURCES) $$(wildcard configs/plugins/$(1)/writer/*.go) .build/toolchain
+	$$(MODULE_BUILD) -o $$@ ./configs/plugins/$(1)/writer
+endef
+$(foreach name,$(EXAMPLES),$(eval $(call example,$(name))))
+
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 PROGRAM := $(GO) build -trimpath -ldflags='-s -w -X main.version=$(VERSION)'
 
@@ -48,12 +56,25 @@ quickstart: build ## run a real pipeline: once, again (refused), and as a rerun
 fixedwidth: build ## build a plugin that is not built in and run a pipeline with it
 	@scripts/fixedwidth.sh
 
+excel: build ## write an Excel workbook by a plugin that is not built in
+	@scripts/plugins.sh excel
+
+statement: build ## write a bank statement by a plugin that is not built in
+	@scripts/plugins.sh statement
+
+httpjson: build ## deliver rows to a host by a plugin that is not built in
+	@scripts/plugins.sh httpjson
+
 orders: build ## run a pipeline with bad rows, two outputs and a task that reads another one's
 	@scripts/orders.sh
 
 # The end-to-end tests need the program with fault injection, and readers that are not ours.
-bin/ubunye-fault: plugins .build/hostile .FORCE
+bin/ubunye-fault: plugins .build/hostile .build/broken.wasm .FORCE
 	$(PROGRAM) -tags fault -o $@ ./cmd/ubunye
+
+# Writers with a mistake each, which the tests of writers must find.
+.build/broken.wasm: $(PLUGIN_SOURCES)
+	$(MODULE_BUILD) -o $@ ./plugins/hostile/broken
 
 # Modules that do whatever a module can do to the engine.
 .build/hostile: $(wildcard plugins/hostile/*.go) $(wildcard plugins/hostile/dump/*.go) $(wildcard plugins/hostile/numbered/*.go) $(wildcard plugins/sdk/*.go) $(wildcard engine/abi/*.go)
@@ -89,7 +110,16 @@ generate: ## write the schemas and pages that follow from the declarations in th
 model: ## check the models of the ledger, and that each of their faults is found
 	@scripts/model.sh
 
-test: plugins bin/ubunye-fault venv model ## run every test, with the race detector and in random order
+servers: ## install the servers of databases that tests start, where that can be done without asking
+	@scripts/servers.sh
+
+rust: ## install Rust for WebAssembly, of Debian 12 (as root)
+	@[ -d /usr/lib/rustlib/wasm32-wasi ] && [ -x /usr/bin/cargo ] || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "make test needs Rust for WebAssembly (Debian: apt-get install cargo libstd-rust-dev-wasm32 lld)" >&2; exit 1; }; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends cargo rustc libstd-rust-dev-wasm32 lld >/dev/null; }
+	cd plugins/sdk-rust && PATH=/usr/bin:$$PATH CARGO_TARGET_DIR=../../.build/sdk-rust cargo test --quiet --offline
+
+test: plugins bin/ubunye-fault venv servers rust model ## run every test, with the race detector and in random order
 	$(GO) test -race -shuffle=on -count=1 -timeout=20m ./...
 	$(GO) test -shuffle=on -count=1 -run StoppedAtEveryOperation ./engine/ledger
 
@@ -111,7 +141,7 @@ mutants: plugins ## break the source by one edit at a time: a test must find eac
 	$(GO) run ./mutants
 
 check: plugins mutants ## formatting, vet, mutants and the rules of the source
-	@test -z "$$(gofmt -l bench cmd configs engine mutants plugins schemas e2e torture)" || { echo "gofmt would change:"; gofmt -l bench cmd configs engine mutants plugins schemas e2e torture; exit 1; }
+	@test -z "$$(gofmt -l *.go bench cmd configs engine mutants plugins schemas e2e torture)" || { echo "gofmt would change:"; gofmt -l *.go bench cmd configs engine mutants plugins schemas e2e torture; exit 1; }
 	@$(GO) run ./engine/config/gen schema | cmp - schemas/pipeline.schema.json || { echo "run make generate" >&2; exit 1; }
 	@$(GO) run ./engine/config/gen reference | cmp - docs/reference.md || { echo "run make generate" >&2; exit 1; }
 	@$(GO) build -o .build/schemas ./schemas/gen

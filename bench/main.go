@@ -75,8 +75,8 @@ func runAll(rows, pairs, files int, out, only string) error {
 		return err
 	}
 	data := func(rows int) string { return filepath.Join(work, fmt.Sprintf("orders-%d.csv", rows)) }
-	large, small, many := data(rows), data(10), data(files)
-	for file, n := range map[string]int{large: rows, data(4 * rows): 4 * rows, small: 10, many: files} {
+	large, small, many, guests := data(rows), data(10), data(files), data(rows/2)
+	for file, n := range map[string]int{large: rows, data(4 * rows): 4 * rows, small: 10, many: files, guests: rows / 2} {
 		if _, err := os.Stat(file); err == nil {
 			continue
 		}
@@ -116,6 +116,10 @@ func runAll(rows, pairs, files int, out, only string) error {
 			a: limitedRun(data(4 * rows)), b: limitedRun(large)},
 		{name: fmt.Sprintf("%d small files committed and landed ÷ %d renames and two syncfs, the same names in the same folders", files, files), bar: 2,
 			a: landingRun(many, files), b: landingPeer(files)},
+		{name: fmt.Sprintf("%d rows of 6 columns through rows_next and file_write, as text of fixed width by a plugin in Go ÷ as CSV by the compute engine", rows/2), bar: 15,
+			a: guestRun(guests), b: encoderRun(guests)},
+		{name: "a trivial run with a plugin that is a file, its compiled module cached ÷ the same run with a built-in writer", bar: 1.5,
+			a: guestRun(small), b: encoderRun(small)},
 	}
 	tables, err := deltaBenches(work, rows)
 	if err != nil {

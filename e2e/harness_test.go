@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/ubunye-io/ubunye/e2e/blackbox"
+	"github.com/ubunye-io/ubunye/internal/serverstest"
 )
 
 // The program, built with fault injection, and the Python that has the foreign readers; `make test` makes both.
@@ -44,7 +45,9 @@ func TestMain(m *testing.M) {
 		}
 		*need.path = abs
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	serverstest.Stop()
+	os.Exit(code)
 }
 
 // project is a folder with a pipeline, its data and its ledger.
@@ -121,7 +124,7 @@ func (p *project) start(env []string, args ...string) *process {
 // launch is start of any program.
 func (p *project) launch(env []string, name string, args ...string) *process {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	q := &process{t: p.t, cmd: exec.CommandContext(ctx, name, args...), done: make(chan struct{})}
 	q.cmd.Dir = p.dir
 	q.cmd.Env = append(p.environment(), env...)

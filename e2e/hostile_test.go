@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,7 @@ import (
 const hostilePipeline = `name: hostile
 ledger: {heartbeat: 1s, timeout: 1m}
 plugins:
-  bad: {path: bad.wasm, sha256: "SHA256", memory: MEMORY, timeout: 3s}
+  bad: {path: bad.wasm, sha256: "SHA256", memory: MEMORY, timeout: 3s, allow: {files: FILES}}
 tasks:
   first:
     inputs: {clean: {format: csv, path: in.csv}}
@@ -31,6 +32,7 @@ func TestHostilePlugins(t *testing.T) {
 		module, says string
 		memory       string // 8MiB
 		before       bool   // it is found out before anything begins
+		allow        bool   // it may make files
 	}{
 		{module: "trap", says: "plan: it trapped: unreachable"},
 		{module: "recursion", says: "plan: it trapped: stack overflow"},
@@ -48,6 +50,13 @@ func TestHostilePlugins(t *testing.T) {
 		{module: "huge-answer", memory: "64MiB", says: "plan: it gave an answer of 41943040 bytes; at most 33554432 are allowed"},
 		{module: "bad-out", says: "stage: it gave 4096 bytes at 4294967292, outside its 131072 bytes of memory"},
 		{module: "hides-file", says: "stage: its answer makes no sense: the file part-"},
+		{module: "absolute-name", says: `stage: its answer makes no sense: the file "/etc/passwd" was not staged by this call, or is named twice`},
+		{module: "device-name", says: `stage: its answer makes no sense: the file "/dev/null" was not staged by this call, or is named twice`},
+		{module: "others-file", says: `stage: its answer makes no sense: the file "../clean/part-1.parquet" was not staged by this call, or is named twice`},
+		{module: "late-write", allow: true, says: "stage: its answer makes no sense: the file part-"},
+		{module: "opens-many", allow: true, says: "stage: its answer makes no sense: the file part-"},
+		{module: "asks-file", allow: true, says: "plan: files.file_create is not allowed during plan"},
+		{module: "writes-in-plan", allow: true, says: "plan: files.file_create is not allowed during plan"},
 		{module: "unknown-class", says: `plan: its answer makes no sense: the class "excellent" is not known`},
 		{module: "other-class", says: "plan: it delivers as once, but is described as claims"},
 		{module: "asks-table", says: `plan: table.get needs the capability "table", which the pipeline does not grant`},
@@ -66,7 +75,7 @@ func TestHostilePlugins(t *testing.T) {
 				memory = "8MiB"
 			}
 			digest := p.built(hostileModule(c.module), "bad.wasm")
-			p.write("pipeline.yaml", strings.NewReplacer("SHA256", digest, "MEMORY", memory).Replace(hostilePipeline))
+			p.write("pipeline.yaml", strings.NewReplacer("SHA256", digest, "MEMORY", memory, "FILES", fmt.Sprint(c.allow)).Replace(hostilePipeline))
 			p.write("in.csv", "id\n1\n2\n")
 			q := p.start(nil, "run", "-c", "pipeline.yaml")
 			seen := p.watch(q)

@@ -208,6 +208,9 @@ func TestNothingNewIsSkipped(t *testing.T) {
 `)
 	p.land("a", 1, 3)
 	p.grow().must(t, 0)
+	if got := p.run("plan", "-c", "pipeline.yaml").must(t, 0).stdout; strings.Count(got, "would skip: ") != 2 || !strings.Contains(got, "would skip: task load, whose output it depends on, would write nothing") {
+		t.Errorf("the plan is %s", got)
+	}
 	lake, ledger := p.files("lake"), p.document("load", "")
 	r := p.grow().must(t, 0).says(t, "load: skipped: nothing new", "read: cancelled", "found nothing new")
 	if r.stdout != "" {

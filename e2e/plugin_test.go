@@ -72,7 +72,7 @@ func TestPluginsThatAreRefused(t *testing.T) {
 		{"a capability that is not granted", "mine", "path: fixed.wasm, sha256: " + fixed,
 			"pipeline.yaml:19:3: task clean_orders, output orders: plugin mine asks for the capability files, which the pipeline does not grant (if it is to have it, write allow: {files: true})"},
 		{"a capability that is not in this version", "mine", "path: database.wasm, sha256: " + database,
-			"plugin mine asks for the capability sql, which is not in this version (use a plugin that asks for relation, files and table only)"},
+			"plugin mine asks for the capability sql, which is not in this version (use a plugin that asks for relation, files, table and http only)"},
 		{"a table that is not granted", "mine", "path: numbered.wasm, sha256: " + table,
 			"pipeline.yaml:19:3: task clean_orders, output orders: plugin mine asks for the capability table, which the pipeline does not grant (if it is to have it, write allow: {table: true})"},
 		{"no such writer", "mine", "path: fixed.wasm, sha256: " + fixed + ", writer: excel", `plugin mine: describe: the module has no writer "excel"; it has fixedwidth; nothing was read or written (say which is meant: plugins: {mine: {writer: fixedwidth}})`},

@@ -425,6 +425,34 @@ func TestALiveRunRefusesItsTasks(t *testing.T) {
 	same(t, "state files", p.stateNames("shop"), []string{"succeeded/1.1", "succeeded/2.1"})
 }
 
+// A start that waits for a living run is not refused for what that has finished so far: if the run fails after all, it is gone
+// on with; also if it had no state yet when the waiting began.
+func TestWaitingForARunThatFails(t *testing.T) {
+	t.Parallel()
+	p := withoutRates(t)
+	q := p.start([]string{"UBUNYE_FAULT=stop:~/lake/report/"}, dayArgs("2026-01-01")...)
+	if !q.waitStopped() {
+		t.Fatalf("the run was not stopped: %+v", q.wait())
+	}
+	p.runDay("2026-01-01", "--wait=100ms").must(t, 1).says(t, "refused: run 1 of pipeline shop", "is going on", "; waited ")
+	waits := p.start(nil, dayArgs("2026-01-01", "--wait=1m")...)
+	q.signal(cont)
+	q.wait().must(t, 4)
+	waits.wait().must(t, 4).says(t, "continuing run 1 as attempt 2: clean is kept as finished ")
+
+	p = withoutRates(t)
+	q = p.start([]string{"UBUNYE_FAULT=stop:~/state/current/"}, dayArgs("2026-01-01")...)
+	if !q.waitStopped() {
+		t.Fatalf("the run was not stopped: %+v", q.wait())
+	}
+	waits = p.start(nil, dayArgs("2026-01-01", "--wait=1m")...)
+	p.awaitWaiting(waits)
+	q.signal(cont)
+	q.wait().must(t, 4)
+	waits.wait().must(t, 4).says(t, "continuing run 1 as attempt 2: clean is kept as finished ")
+	same(t, "rows", p.rows("lake/orders"), recoveryRows["lake/orders"])
+}
+
 // What cannot be written of the state touches no data: a run says so once, and the next start mends it. One that cannot
 // take its number has run nothing.
 func TestStateThatCannotBeWritten(t *testing.T) {
@@ -552,7 +580,7 @@ func TestR46_WithoutVariables(t *testing.T) {
 }
 
 // A run that had committed everything and died before its state said so is not unfinished: the next start of the
-// pipeline, of whatever batch, has the state say what the ledger knows.
+// pipeline, of whatever batch, has the state say what the ledger knows, and so has a backfill that has nothing to start.
 func TestARunThatDiedWhenAllWasCommitted(t *testing.T) {
 	args := dayArgs("2026-01-01")
 	last := 0
@@ -573,4 +601,11 @@ func TestARunThatDiedWhenAllWasCommitted(t *testing.T) {
 	same(t, "the dead run", p.states("shop")["1.1"].tells(), []string{"clean SUCCEEDED 1", "rates SUCCEEDED 1", "report SUCCEEDED 1"})
 	p.run(args...).must(t, 0).says(t, "died before it could say so")
 	p.run(args...).must(t, 1).says(t, "finished since")
+
+	p = newRecovery(t)
+	p.runEnv([]string{fmt.Sprintf("UBUNYE_FAULT=kill:%d", last)}, args...).must(t, 137)
+	if s := p.backfill(0, backfillArgs("2026-01-01", "2026-01-01")...); s.Counts["skipped"] != 1 {
+		t.Errorf("the backfill: %+v", s)
+	}
+	same(t, "state files after a backfill", p.stateNames("shop"), []string{"succeeded/1.1"})
 }

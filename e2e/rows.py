@@ -10,6 +10,7 @@ one process:
     {"reader": "pyarrow", "polars" or "duckdb", "kind": …, "path": FOLDER, "columns": [[COLUMN, SQL TYPE]]}
                                                             what that reader makes of each column; see typed.py. With
                                                             "folders": true they are in the names of folders
+    {"kind": "xlsx", "path": FOLDER}                        Excel workbooks, with openpyxl; the columns are in their order
     {"kind": "delta", "path": FOLDER}                       a Delta table, with delta-rs and DuckDB; see deltatable.py
     {"kind": "delta-rs", "path": FOLDER}                    the same with delta-rs alone
     {"prune": "pyarrow", "polars" or "duckdb", …}           what that reader's filters do not find; see prune.py
@@ -102,6 +103,20 @@ def csv_rows(path, where):
     return [r for r in rows if all(r[k] == v for k, v in where.items())]
 
 
+def xlsx_rows(folder):
+    import openpyxl
+
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.startswith(("_", ".")):
+            continue
+        book = openpyxl.load_workbook(os.path.join(folder, name))
+        for sheet in book:
+            header, *rows = sheet.iter_rows(values_only=True)
+            found += [{"sheet": sheet.title} | {k: None if v is None else str(v) for k, v in zip(header, row)} for row in rows]
+    return [json.dumps(r, ensure_ascii=False) for r in found]
+
+
 def answer(request):
     kind, path = request.get("kind"), request["path"]
     if "prune" in request:
@@ -113,6 +128,8 @@ def answer(request):
 
         readers = typed.PARTITIONS if request.get("folders") else typed.READERS
         return {"rows": [json.dumps(typed.column(request["reader"], kind, path, c, t, readers), ensure_ascii=False) for c, t in request["columns"]]}
+    if kind == "xlsx":
+        return {"rows": xlsx_rows(path)}
     if kind in ("delta", "delta-rs"):
         import deltatable
 

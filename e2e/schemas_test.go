@@ -51,7 +51,9 @@ func checkJSON(t *testing.T, args []string, r result) {
 	case "plan", "backfill", "status", "recover", "show", "plugin", "state":
 		switch verb {
 		case "plugin":
-			verb = "plugins"
+			if verb = "plugins"; args[1] != "list" && args[1] != "inspect" {
+				verb = "plugin-" + args[1]
+			}
 		case "state":
 			verb += "-" + args[1]
 		}

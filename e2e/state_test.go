@@ -142,6 +142,12 @@ func TestStateOfAFolder(t *testing.T) {
 	p.run("state", "migrate", "-s", "s").must(t, 1).oneLine(t).says(t, "sales.3.1.json", "name its pipeline with -c FILE")
 	p.run("state", "accept", "2", "-s", "s", "--name", "sales", "--reason", "why").must(t, 0)
 	stateFile{run: 5, attempt: 1, dt: "2026-01-05", tasks: allDone, final: true}.put(p, "s/succeeded")
+	if r := p.runEnv([]string{"UBUNYE_FAULT=enospc:1"}, "state", "prune", "-s", "s", "--name", "sales", "--keep", "1").must(t, 4).oneLine(t); r.stdout != "" {
+		t.Errorf("a prune that failed says %q", r.stdout)
+	}
+	if got := p.run("state", "prune", "-s", "s", "--name", "sales", "--keep", "9").must(t, 0).stdout; got != "nothing to remove: sales has no more than 9 finished runs\n" {
+		t.Errorf("prune says %q", got)
+	}
 	if got := p.run("state", "prune", "-s", "s", "--name", "sales", "--keep", "1", "--dry-run").must(t, 0).stdout; got != "would remove 3 files of 2 finished runs\n" {
 		t.Errorf("prune would say %q", got)
 	}

@@ -49,6 +49,7 @@ func (e *Engine) Backfill(ctx context.Context, o Options, b Backfill) error {
 	if err != nil {
 		return err
 	}
+	f.states = f.endOthers(ctx, f.states) // where nothing is missing no start comes that does it
 	f.runAll(ctx)
 	f.sumUp(started)
 	if len(f.problems) > 0 {

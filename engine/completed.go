@@ -56,7 +56,7 @@ func (r *run) sameInputs(ctx context.Context, t plan.Task, f *ledger.Finished) b
 		return false
 	}
 	for _, in := range t.Inputs {
-		if in.From != nil && r.completed[in.From.Task] == nil {
+		if isDatabase(in) || in.From != nil && r.completed[in.From.Task] == nil {
 			return false
 		}
 		asked, err := r.settled(ctx, r.asked(in, r.completed))

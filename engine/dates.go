@@ -44,7 +44,7 @@ func (e *Engine) datesOf(o Options, rg Range) (*dates, error) {
 		name = usualVariable
 	}
 	o.AllowUnset, o.Varying = true, name
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (d *dates) with(value string) Options {
 // load loads and plans the pipeline as a start for one value would.
 func (d *dates) load(ctx context.Context, value string) (*run, error) {
 	o := d.with(value)
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return nil, d.about(value, err)
 	}

@@ -179,6 +179,9 @@ func (r *run) changedSince(ctx context.Context, t plan.Task, f *ledger.Finished,
 		if in.From != nil {
 			continue
 		}
+		if isDatabase(in) {
+			return "input " + in.Name + " reads a database, which does not tell whether its rows are what they were"
+		}
 		var files []compute.File
 		asked, err := r.settled(ctx, r.asked(in, nil))
 		if err == nil {

@@ -8,6 +8,7 @@
 //     table.go: outputs whose writers make commits of their own; targetfiles.go: what such a writer may do to its target.
 //     checks.go: its data checks.
 //     incremental.go: what of its inputs is new, and pinned before it is read.
+//     databases.go: inputs that are tables and queries of databases.
 //  2. run.go: one start of the program: lease.go takes all batches first, decide.go tells which tasks an
 //     unfinished run has left, schedule.go runs them, keeper.go writes down how far they are.
 //  3. backfill.go: a run for each date of a range that is missing.

@@ -29,6 +29,10 @@ type Engine struct {
 	Version  string           // of the program, noted in the run state
 	Report   report.Reporter
 
+	// Probe, if not nil, is told each operation that the writer of a task asks for, before it is carried out, from any
+	// goroutine. An error is what the operation fails with. Tests of writers have it.
+	Probe func(task, op string) error
+
 	Every time.Duration                                             // between two events of a task's progress; 0: none
 	Ticks func(time.Duration) (ticks <-chan time.Time, stop func()) // the clock of Every
 }
@@ -57,7 +61,7 @@ type Options struct {
 
 // load does steps 1 and 2 of a start: the pipeline, typed and checked, and its plan.
 func (e *Engine) load(ctx context.Context, o Options) (*run, error) {
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +100,9 @@ func (r *run) openWriters() (err error) {
 	r.host, err = writer.New(writer.Config{CacheDir: r.CacheDir, Log: r.pluginLog})
 	if err != nil {
 		return &problem.Problem{Code: problem.PluginMissing, Message: err.Error(), Cause: err}
+	}
+	if r.lock, err = readLock(r.options.File); err != nil {
+		return err
 	}
 	r.formats = &formats{inputs: map[string][]*compute.Error{}, rules: map[string][]*compute.Error{}, writers: map[string]abi.Description{}}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/lockfile"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/store/fsops"
 )
@@ -115,12 +116,17 @@ func examples(t *testing.T, module []byte) (all []example) {
 					t.Fatal(err)
 				}
 			}
+			stands := len(modules) > 0
+			if m := regexp.MustCompile(`plugin add \S*?(\w+)\.wasm`).FindSubmatch(text); m != nil && !stands {
+				lockExample(t, dir, string(m[1]), module) // the page says before that it is there
+				stands = true
+			}
 			block = regexp.MustCompile(`\b0{64}\b`).ReplaceAllString(block, fmt.Sprintf("%x", sha256.Sum256(module)))
 			file := filepath.Join(dir, "pipeline.yaml")
 			if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, example{fmt.Sprintf("%s, block %d", page, i+1), file, len(modules) > 0})
+			all = append(all, example{fmt.Sprintf("%s, block %d", page, i+1), file, stands})
 		}
 	}
 	if len(all) < 2 {
@@ -138,15 +144,33 @@ func examples(t *testing.T, module []byte) (all []example) {
 	return all
 }
 
+// lockExample pins a module that stands for the one of a page.
+func lockExample(t *testing.T, dir, name string, module []byte) {
+	t.Helper()
+	l := &lockfile.Lock{Version: lockfile.Version}
+	l.Put(lockfile.Plugin{Name: name, Writer: "fixedwidth", SHA256: fmt.Sprintf("%x", sha256.Sum256(module)), Path: name + ".wasm", Source: name + ".wasm", Allow: []string{"files"}})
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, name+".wasm"), module, 0o600), l.Save(fsops.New(nil), dir)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Every pipeline that a person is shown is one that the program takes.
 func TestExamplesAreValid(t *testing.T) {
 	module, err := os.ReadFile("../configs/fixedwidth/fixedwidth.wasm")
 	if err != nil {
 		t.Fatalf("%v: `make` builds it", err)
 	}
-	env := func() []string { return []string{fmt.Sprintf("FIXEDWIDTH_SHA256=%x", sha256.Sum256(module))} }
+	vars := []string{fmt.Sprintf("FIXEDWIDTH_SHA256=%x", sha256.Sum256(module)), "WEATHER_TOKEN=t"}
+	for _, name := range []string{"excel", "statement", "httpjson"} {
+		other, err := os.ReadFile("../configs/plugins/" + name + "/" + name + ".wasm")
+		if err != nil {
+			t.Fatalf("%v: `make` builds it", err)
+		}
+		vars = append(vars, fmt.Sprintf("%s_SHA256=%x", strings.ToUpper(name), sha256.Sum256(other)))
+	}
+	env := func() []string { return vars }
 	e := New(fsops.New(nil), nobody{})
-	imports := 0
+	imports, cases := 0, 0
 	for _, x := range examples(t, module) {
 		text, err := os.ReadFile(x.file)
 		if err != nil {
@@ -159,6 +183,13 @@ func TestExamplesAreValid(t *testing.T) {
 			}
 			continue
 		}
+		if filepath.Base(x.file) == "case.yaml" { // how a writer is tested
+			cases++
+			if _, err := config.LoadCase(x.file); err != nil {
+				t.Errorf("%s: %v", x.where, err)
+			}
+			continue
+		}
 		_, err = e.Validate(t.Context(), Options{File: x.file, Options: config.Options{Env: env}})
 		var problems problem.List
 		if errors.As(err, &problems) && x.stands {
@@ -167,6 +198,9 @@ func TestExamplesAreValid(t *testing.T) {
 		if err != nil && (!x.stands || len(problems) > 0) {
 			t.Errorf("%s: %v", x.where, err)
 		}
+	}
+	if cases < 1 {
+		t.Error("no case was seen")
 	}
 	if imports < 2 {
 		t.Errorf("%d examples of what is taken over were seen", imports)

@@ -22,7 +22,7 @@ const readable = 64 << 20
 // foreseeInputs tells the columns of the inputs of a task that has none declared, and how they differ from those of its last
 // commit: what a run would refuse is refused here too. And it tells what is new in incremental inputs.
 func (r *run) foreseeInputs(ctx context.Context, task *PlannedTask, t plan.Task, view ledger.View) error {
-	if !anyShape(t) && !t.Incremental() {
+	if !anyShape(t) && !t.Incremental() && !readsDatabases(t) {
 		return nil
 	}
 	had, err := r.shapesOf(ctx, t, view.Finished)
@@ -38,10 +38,14 @@ func (r *run) foreseeInputs(ctx context.Context, task *PlannedTask, t plan.Task,
 	defer session.Close()
 	f := r.foresight(t, view)
 	for _, in := range t.Inputs {
-		if !hasShape(in) && in.Incremental == nil {
+		if !hasShape(in) && in.Incremental == nil && !isDatabase(in) {
 			continue
 		}
-		planned, d, err := r.foreseeInput(ctx, session, f, in, had)
+		foresee := r.foreseeInput
+		if isDatabase(in) {
+			foresee = r.foreseeDatabase
+		}
+		planned, d, err := foresee(ctx, session, f, in, had)
 		if err != nil {
 			return err
 		}
@@ -117,12 +121,17 @@ func (r *run) foreseeInput(ctx context.Context, session compute.Session, f *fore
 	if err != nil {
 		return planned, d, planned.cannot(ctx, err)
 	}
-	planned.Columns, planned.Declare = d.columns, declaration(d.columns)
-	for _, p := range d.refused {
-		planned.Changes = append(planned.Changes, p.Pos.String()+": "+p.Message+"; a run would be refused ("+p.Hint+")")
-	}
-	planned.Changes = append(planned.Changes, d.told...)
+	planned.tellShape(d)
 	return planned, d, nil
+}
+
+// tellShape tells the columns that an input has, and what of them a run would refuse.
+func (p *PlannedInput) tellShape(d drift) {
+	p.Columns, p.Declare = d.columns, declaration(d.columns)
+	for _, refused := range d.refused {
+		p.Changes = append(p.Changes, refused.Pos.String()+": "+refused.Message+"; a run would be refused ("+refused.Hint+")")
+	}
+	p.Changes = append(p.Changes, d.told...)
 }
 
 // cannot notes why the columns of an input are not known, unless the plan itself was told to stop.

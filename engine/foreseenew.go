@@ -47,6 +47,25 @@ func (f *foresight) skips() bool {
 	return inputs > 0 && f.found == inputs && !f.news && f.settled == nil
 }
 
+// foreseeSource tells of a task that reads from one that would be skipped: nothing would be there to be read, so it would be
+// cancelled. before are the tasks that come before it.
+func foreseeSource(task *PlannedTask, t plan.Task, before []PlannedTask) {
+	if task.Verdict != WouldRun && task.Verdict != WouldReplace {
+		return
+	}
+	for _, in := range t.Inputs {
+		if in.From == nil {
+			continue
+		}
+		for _, source := range before {
+			if source.Task == in.From.Task && source.Verdict == WouldSkip {
+				task.Verdict, task.Reason = WouldSkip, "task "+source.Task+", whose output it depends on, would write nothing"
+				return
+			}
+		}
+	}
+}
+
 // note tells what an input would read.
 func (f *foresight) note(planned *PlannedInput, s span, left string) {
 	f.found++

@@ -30,6 +30,8 @@ func (r *run) makePlan(ctx context.Context, deliver plan.Deliver) error {
 	if err != nil && !errors.As(err, &problems) {
 		return err
 	}
+	wrong, ignored := r.checkConnections()
+	problems = append(problems, wrong...)
 	for _, t := range r.config.Tasks {
 		if len(r.options.Tasks) > 0 && !slices.Contains(r.options.Tasks, t.Name) {
 			continue
@@ -53,6 +55,7 @@ func (r *run) makePlan(ctx context.Context, deliver plan.Deliver) error {
 	if len(problems) > 0 {
 		return problems
 	}
+	p.Warnings = append(p.Warnings, ignored...)
 	r.plan = p
 	return nil
 }
@@ -68,7 +71,7 @@ func about(problems problem.List, task, output string) problem.List {
 // checkInput finds what is wrong with an input of files, whatever is in them. What depends on a variable without a value
 // is passed over.
 func (r *run) checkInput(ctx context.Context, in config.Input) (problems problem.List, err error) {
-	if in.From != nil || !slices.Contains(config.InputFormats(), in.Format) {
+	if in.From != nil || !isDatabase(in) && !slices.Contains(config.InputFormats(), in.Format) {
 		return nil, nil
 	}
 	in.Options = closedOptions(in.Options, in.OptionsAt)
@@ -78,15 +81,19 @@ func (r *run) checkInput(ctx context.Context, in config.Input) (problems problem
 		in.Rejects = nil // they want columns, and there will be some
 	}
 	asked := r.asked(in, nil)
+	var wrong []*compute.Error
+	if isDatabase(in) {
+		wrong, asked.Options = checkDatabaseOptions(in), nil
+	}
 	key := fmt.Sprintf("%q %q %q", asked.Format, asked.Options, asked.Columns) + fmt.Sprint(asked.Rejects != nil) // maps are printed in the order of their keys
-	wrong, known := r.formats.inputs[key]
+	checked, known := r.formats.inputs[key]
 	if !known {
-		if wrong, err = r.Compute.Check(ctx, asked); err != nil {
+		if checked, err = r.Compute.Check(ctx, asked); err != nil {
 			return nil, err
 		}
-		r.formats.inputs[key] = wrong
+		r.formats.inputs[key] = checked
 	}
-	for _, e := range wrong {
+	for _, e := range append(wrong, checked...) {
 		e := *e // what was learned may be of another input
 		e.Input = in.Name
 		p := computeProblem(&e)

@@ -41,7 +41,7 @@ func (b *batch) pin(ctx context.Context) error {
 		return nil
 	}
 	for _, in := range b.task.Inputs {
-		if in.Incremental != nil && in.Incremental.Column != "" {
+		if in.Incremental != nil && in.Incremental.Column != "" && !isDatabase(in) {
 			o, err := b.open(ctx, in)
 			if err != nil {
 				return err
@@ -267,6 +267,10 @@ func (b *batch) newIn(ctx context.Context, in config.Input) (s span, left string
 		s.Files, left, err = b.newFiles(ctx, b.task.Name, in, on.files, b.record.Now())
 		return s, left, err
 	}
+	if isDatabase(in) {
+		s.Column, err = b.newInDatabase(ctx, b.session, b.task.Name, in, on.value)
+		return s, "", err
+	}
 	s.Column, err = b.newRows(ctx, b.session, b.task.Name, in, b.opened[in.Name].relation, on.value)
 	return s, "", err
 }
@@ -277,6 +281,11 @@ func (r *run) newRows(ctx context.Context, session compute.Session, task string,
 	if err != nil {
 		return nil, err
 	}
+	return r.newAfter(task, in, after, g)
+}
+
+// newAfter makes a span of the rows that come after a value, of what is known of the column.
+func (r *run) newAfter(task string, in config.Input, after *compute.Value, g compute.Greatest) (*columnSpan, error) {
 	p := &problem.Problem{Code: problem.InputInvalid, Pos: in.Incremental.Pos, Task: task, Data: nothing}
 	switch {
 	case after != nil && g.After == nil:
@@ -306,7 +315,7 @@ func have(rows int64) string {
 // narrow leaves of an input that is read by a column the rows that are to be read.
 func (b *batch) narrow(ctx context.Context, in config.Input, relation compute.Relation) error {
 	c := b.spans[in.Name].Column
-	if c == nil {
+	if c == nil || isDatabase(in) { // which has narrowed them itself
 		return nil
 	}
 	err := b.session.Narrow(ctx, relation, compute.Window{Column: c.Name, Type: c.Type, After: c.After, UpTo: c.UpTo})

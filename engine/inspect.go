@@ -11,6 +11,7 @@ import (
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/lockfile"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/writer"
 )
@@ -28,6 +29,7 @@ type PluginInfo struct {
 	Modes        []abi.Mode       `json:"modes"`                    // what an output may have as its mode, and how each is delivered
 	Options      []writer.Option  `json:"options"`                  // what an output may have as its options
 	Schema       json.RawMessage  `json:"options_schema,omitempty"` // the same as the writer says it: JSON Schema of the options
+	Lock         *lockfile.Plugin `json:"lock,omitempty"`           // what ubunye.lock has of it; absent: it does not pin this module
 	Refused      string           `json:"refused,omitempty"`        // why a pipeline of this version cannot use it
 }
 
@@ -111,13 +113,23 @@ func (e *Engine) writers(o Options) (*run, error) {
 	r := &run{Engine: e, options: o, config: &config.Pipeline{}}
 	if o.File != "" {
 		o.AllowUnset = true
-		pipeline, err := config.Load(o.File, o.Options)
+		pipeline, err := loadPipeline(o)
 		if err != nil {
 			return nil, err
 		}
 		r.config = pipeline
 	}
-	return r, r.openWriters()
+	if err := r.openWriters(); err != nil {
+		return nil, err
+	}
+	for _, k := range lockedPlugins(r.lock, o.File) {
+		if r.plugin(k.Name) == nil { // no output uses it yet
+			p := config.Plugin{Name: k.Name, Path: k.Path, SHA256: k.SHA256, Writer: k.Writer, Files: k.Files, Table: k.Table, Locked: true}
+			p.PathPos.File, p.SHAPos.File = k.File, k.File
+			r.config.Plugins = append(r.config.Plugins, p)
+		}
+	}
+	return r, nil
 }
 
 // inspect tells of the writer that a module is to be; of a file that no pipeline names, of each.
@@ -145,8 +157,9 @@ func (r *run) inspect(ctx context.Context, m writer.Module, l writer.Limits) ([]
 		if m.Path != "" {
 			if p != nil {
 				info.Name, info.File = p.Name, p.Path
+				info.Lock = r.pinned(*p)
 			}
-			info.Refused = refusal(d)
+			info.Refused = r.refusal(p, d)
 		}
 		all = append(all, info)
 	}
@@ -154,11 +167,13 @@ func (r *run) inspect(ctx context.Context, m writer.Module, l writer.Limits) ([]
 }
 
 // refusal says why no mode of a plugin could be used; empty: one can.
-func refusal(d abi.Description) string {
-	p := config.Plugin{Name: d.Name}
+func (r *run) refusal(p *config.Plugin, d abi.Description) string {
+	if p == nil {
+		p = &config.Plugin{Name: d.Name}
+	}
 	var why error
 	usable := slices.ContainsFunc(d.Modes, func(m abi.Mode) bool {
-		_, err := unpinned(p, d, deliveryOf(d, m.Class))
+		_, err := r.delivered(*p, d, m.Name, deliveryOf(d, m.Class))
 		if why == nil {
 			why = err
 		}
@@ -168,4 +183,29 @@ func refusal(d abi.Description) string {
 		return ""
 	}
 	return why.Error()
+}
+
+// FindModule tells which module is meant by a name, as InspectPlugin reads it: a file, or the built-in writer of that name,
+// whose file is empty. Of a plugin it tells the writer too, if none is chosen.
+func (e *Engine) FindModule(name string, o Options, file, writer *string) error {
+	r, err := e.writers(o)
+	if err != nil {
+		return err
+	}
+	if p := r.plugin(name); p != nil {
+		*file = p.Path
+		if *writer == "" {
+			*writer = p.Writer
+		}
+		return nil
+	}
+	if _, ok := r.host.Describe(name); ok {
+		*file, *writer = "", name
+		return nil
+	}
+	if _, err := os.Stat(name); err != nil {
+		return &problem.Problem{Code: problem.PluginMissing, Message: fmt.Sprintf("there is no writer %q and no file of that name", name), Hint: config.DidYouMean(name, r.writerNames())}
+	}
+	*file, err = filepath.Abs(name)
+	return err
 }

@@ -102,11 +102,16 @@ func (r *run) nothingToGoOnWith() bool {
 	return err == nil && idle
 }
 
-// refused tells why the batches of the tasks that are to run cannot be had.
+// refused tells why the batches of the tasks that are to run cannot be had. What a run has finished that is waited for is
+// judged when that has ended: if it fails, it is gone on with.
 func (r *run) refused(ctx context.Context, refusals map[string]error) problem.List {
 	r.left = slices.ContainsFunc(r.plan.Tasks, func(t plan.Task) bool { return refusals[t.Name] == nil && !r.done(t.Name) })
 	for _, t := range r.plan.Tasks {
-		if err := refusals[t.Name]; err != nil && !r.done(t.Name) {
+		err := refusals[t.Name]
+		if r.waits() && errors.As(err, new(*ledger.FinishedError)) {
+			continue
+		}
+		if err != nil && !r.done(t.Name) {
 			return r.explain(told(ctx, err), t.Name)
 		}
 	}
@@ -159,7 +164,7 @@ const maxDecisions = 3
 func (r *run) hold(ctx context.Context) problem.List {
 	for range maxDecisions {
 		leases, err := r.record.Acquire(ctx, r.requests())
-		if err != nil && !(r.waits() && errors.As(err, new(*ledger.FinishedError))) {
+		if err != nil && !errors.As(err, new(*ledger.FinishedError)) { // of a finished one: its run may go on, or have failed since
 			return r.explain(told(ctx, err), "")
 		}
 		r.leases = nil

@@ -26,7 +26,7 @@ func (e *Engine) Validate(ctx context.Context, o Options) (unset []config.Variab
 // loadUnset is load for those who only look: required variables may be without a value, and are given back.
 func (e *Engine) loadUnset(ctx context.Context, o Options) (*run, []config.Variable, error) {
 	o.AllowUnset = true
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,17 +58,18 @@ type PlannedTask struct {
 // PlannedInput is one input of a PlannedTask that has no columns in the pipeline, so that they are those of its files, or of which it
 // reads only what is new.
 type PlannedInput struct {
-	Input   string          `json:"input"`             // name of the input
-	Format  string          `json:"format"`            // of its files
-	Path    string          `json:"path"`              // as written in the pipeline
-	Version *int64          `json:"version,omitempty"` // of the table that it would read; absent: its format knows none
-	Files   int             `json:"files"`             // how many files it would read
-	Bytes   int64           `json:"bytes"`             // of these files
-	Columns []ledger.Column `json:"columns,omitempty"` // that it would have; absent: see unread
-	Declare string          `json:"declare,omitempty"` // the same, as a text for the pipeline file
-	Unread  string          `json:"unread,omitempty"`  // why its columns are not known, on one line
-	New     string          `json:"new,omitempty"`     // of an incremental one: what it would read, on one line
-	Changes []string        `json:"changes,omitempty"` // how they differ from those of the last commit, one line each
+	Input      string          `json:"input"`                // name of the input
+	Format     string          `json:"format"`               // of its files
+	Path       string          `json:"path"`                 // as written in the pipeline; of a database, the table, or "the query"
+	Connection string          `json:"connection,omitempty"` // to the database that is read; absent: files are
+	Version    *int64          `json:"version,omitempty"`    // of the table that it would read; absent: its format knows none
+	Files      int             `json:"files"`                // how many files it would read
+	Bytes      int64           `json:"bytes"`                // of these files
+	Columns    []ledger.Column `json:"columns,omitempty"`    // that it would have; absent: see unread
+	Declare    string          `json:"declare,omitempty"`    // the same, as a text for the pipeline file
+	Unread     string          `json:"unread,omitempty"`     // why its columns are not known, on one line
+	New        string          `json:"new,omitempty"`        // of an incremental one: what it would read, on one line
+	Changes    []string        `json:"changes,omitempty"`    // how they differ from those of the last commit, one line each
 }
 
 // PlannedOutput is one output of a PlannedTask.
@@ -103,7 +104,7 @@ const (
 	WouldReplace Verdict = "replace" // It would replace what is there.
 	WouldRefuse  Verdict = "refuse"  // It would be refused.
 
-	WouldSkip     Verdict = "skip"     // Its incremental inputs have nothing new.
+	WouldSkip     Verdict = "skip"     // Its incremental inputs have nothing new, or those of a task that it reads from.
 	WouldComplete Verdict = "complete" // It would count as done: a dead run had committed it.
 	WouldKeep     Verdict = "keep"     // It would not be run again: an earlier attempt of the run did it, or a person gave it up.
 )
@@ -150,6 +151,7 @@ func (e *Engine) Plan(ctx context.Context, o Options) ([]PlannedTask, error) {
 		if err := r.foreseeInputs(ctx, &task, t, view); err != nil {
 			return nil, r.explain(told(ctx, err), t.Name)
 		}
+		foreseeSource(&task, t, tasks)
 		tasks = append(tasks, task)
 	}
 	return tasks, nil

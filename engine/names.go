@@ -13,8 +13,14 @@ func (e *Engine) WriterNames(file string) ([]string, error) {
 	for _, p := range config.ReadOutline(file).Plugins {
 		r.config.Plugins = append(r.config.Plugins, config.Plugin{Name: p.Name})
 	}
+	r.options.File = file
 	if err := r.openWriters(); err != nil {
 		return nil, err
+	}
+	for _, p := range r.lock.Plugins {
+		if r.plugin(p.Name) == nil {
+			r.config.Plugins = append(r.config.Plugins, config.Plugin{Name: p.Name})
+		}
 	}
 	return r.writerNames(), nil
 }

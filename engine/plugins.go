@@ -9,6 +9,8 @@ import (
 
 	"github.com/ubunye-io/ubunye/engine/abi"
 	"github.com/ubunye-io/ubunye/engine/config"
+	"github.com/ubunye-io/ubunye/engine/lockfile"
+	"github.com/ubunye-io/ubunye/engine/outbound"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/writer"
@@ -38,12 +40,20 @@ func (r *run) plugin(name string) *config.Plugin {
 // grants are the capabilities of an output's writer. Relations are always among them.
 func (b *batch) grants(t plan.Target) writer.Grants {
 	g := writer.Grants{Relation: &relations{batch: b, target: t}}
+	if b.Probe != nil {
+		g.Before = func(op string) error { return b.Probe(b.task.Name, op) }
+	}
 	g.Log = b.pluginLog(t)
 	if t.Plugin == nil || t.Plugin.Files {
 		g.Files = &files{batch: b, target: t}
 	}
 	if t.Table {
 		g.Table = b.tableOf(t).files
+	}
+	if t.Plugin != nil && len(t.Plugin.HTTP) > 0 {
+		if list, err := outbound.Parse(t.Plugin.HTTP); err == nil { // describe has refused what is none
+			g.HTTP = hosts{outbound.New(list, t.Plugin.Secrets)}
+		}
 	}
 	return g
 }
@@ -77,7 +87,7 @@ func (r *run) deliver(ctx context.Context) plan.Deliver {
 			return none, fmt.Errorf("delivers mode %s as %s, and files in a folder are not delivered so", mode, class)
 		}
 		if p := r.plugin(format); p != nil {
-			return unpinned(*p, d, delivery)
+			return r.delivered(*p, d, mode, delivery)
 		}
 		return delivery, nil
 	}
@@ -110,6 +120,12 @@ func (r *run) describe(ctx context.Context, format string) (abi.Description, err
 			wrong.Hint = "say which is meant: plugins: {" + p.Name + ": {writer: " + found.Writers[0].Name + "}}"
 		}
 		return d, wrong
+	}
+	if err := r.checkTrust(*p); err != nil {
+		return d, err
+	}
+	if _, err := outbound.Parse(p.HTTP); err != nil {
+		return d, &problem.Problem{Code: problem.ConfigInvalid, Pos: p.HTTPPos, Message: "plugin " + p.Name + ": allow.http: " + err.Error()}
 	}
 	return d, checkAllowed(*p, d)
 }
@@ -147,24 +163,49 @@ func (r *run) explainInspect(err error, p config.Plugin) *problem.Problem {
 
 // checkAllowed refuses a plugin that asks for what the pipeline does not grant: it would fail when it uses it.
 func checkAllowed(p config.Plugin, d abi.Description) error {
-	for c, granted := range map[abi.Capability]bool{abi.CapFiles: p.Files, abi.CapTable: p.Table} {
+	for c, granted := range map[abi.Capability]bool{abi.CapFiles: p.Files, abi.CapTable: p.Table, abi.CapHTTP: len(p.HTTP) > 0} {
 		if slices.Contains(d.Capabilities, c) && !granted {
+			what := "true"
+			if c == abi.CapHTTP {
+				what = "[the hosts]"
+			}
 			return &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos,
-				Message: fmt.Sprintf("plugin %s asks for the capability %s, which the pipeline does not grant", p.Name, c), Hint: fmt.Sprintf("if it is to have it, write allow: {%s: true}", c)}
+				Message: fmt.Sprintf("plugin %s asks for the capability %s, which the pipeline does not grant", p.Name, c), Hint: fmt.Sprintf("if it is to have it, write allow: {%s: %s}", c, what)}
 		}
 	}
 	return nil
 }
 
-// unpinned is how a plugin delivers that no lock pins: nobody has tested what it declares. If it asks for
-// nothing but relations and files it can only leave files in staging, which the engine lands, or exchanges for what
+// delivered is how a plugin delivers an output: by the weaker of the class that it declares and the one that the lock says it has
+// earned.
+func (r *run) delivered(p config.Plugin, d abi.Description, mode string, declared plan.Delivery) (plan.Delivery, error) {
+	why := "is pinned by no lock"
+	if have := r.pinned(p); have != nil {
+		switch have.Standing(mode, declared.Class) {
+		case lockfile.Kept:
+			return declared, nil
+		case lockfile.Broken:
+			why = "its tests have shown that it does not keep that"
+			if !declared.Table {
+				return plan.Delivery{}, &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos, Message: fmt.Sprintf("plugin %s declares %s for mode %s, and %s", p.Name, declared.Class, mode, why),
+					Hint: "ubunye plugin test " + p.Name + " tells what is wrong"}
+			}
+		default:
+			why = "was not tested for this mode (ubunye plugin test)"
+		}
+	}
+	return unproven(p, d, declared, why)
+}
+
+// unproven is how a plugin delivers of which nobody knows whether it keeps what it declares, or everybody that it does not. If it asks
+// for nothing but relations and files it can only leave files in staging, which the engine lands, or exchanges for what
 // is there, whatever the plugin does. One that makes commits of its own counts as named.
-func unpinned(p config.Plugin, d abi.Description, declared plan.Delivery) (plan.Delivery, error) {
+func unproven(p config.Plugin, d abi.Description, declared plan.Delivery, why string) (plan.Delivery, error) {
 	none := plan.Delivery{}
 	for _, c := range d.Capabilities {
-		if c != abi.CapRelation && c != abi.CapFiles && c != abi.CapTable {
+		if c != abi.CapRelation && c != abi.CapFiles && c != abi.CapTable && c != abi.CapHTTP {
 			return none, &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos, Message: fmt.Sprintf("plugin %s asks for the capability %s, which is not in this version", p.Name, c),
-				Hint: "use a plugin that asks for relation, files and table only"}
+				Hint: "use a plugin that asks for relation, files, table and http only"}
 		}
 	}
 	named, once := string(abi.ClassNamed), string(abi.ClassOnce)
@@ -173,7 +214,7 @@ func unpinned(p config.Plugin, d abi.Description, declared plan.Delivery) (plan.
 		return none, &problem.Problem{Code: problem.ConfigInvalid, Pos: p.Pos, Message: fmt.Sprintf("plugin %s declares %s for this mode, and makes no commits that this could be promised by", p.Name, declared.Class),
 			Hint: "use a plugin that asks for the capability table, or declares claims or replaces"}
 	case declared.Table && declared.Class != named:
-		declared.Note = fmt.Sprintf("plugin %s declares %s for this mode and is pinned by no lock, so it counts as named: what a run that dies leaves in the table is named, and never removed or taken for the batch", p.Name, declared.Class)
+		declared.Note = fmt.Sprintf("plugin %s declares %s for this mode and %s, so it counts as named: what a run that dies leaves in the table is named, and never removed or taken for the batch", p.Name, declared.Class, why)
 		declared.Class = named
 	}
 	return declared, nil

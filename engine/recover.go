@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
@@ -108,7 +107,7 @@ type SetAsideDocument struct {
 // what was done is told all the same.
 func (e *Engine) Recover(ctx context.Context, o Options, q Recovery) (Recovered, error) {
 	o.AllowUnset, o.LeaseOff = true, false // it is about the ledger and nothing else
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return Recovered{}, err
 	}

@@ -16,17 +16,22 @@ import (
 
 const module = "github.com/ubunye-io/ubunye/"
 
+// rootPackage is the one at the root of the repository.
+const rootPackage = "github.com/ubunye-io/ubunye"
+
 // mayImport is the whole of what our packages may import of ours, transitively read: down only, and
 // siblings never meet. Tests may import more: the suite and the fakes of what they test.
 var mayImport = map[string][]string{
-	"cmd/ubunye":                      {"engine", "engine/config", "engine/problem", "engine/report", "engine/store/fsops"},
-	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
+	"cmd/ubunye":                      {"engine", "engine/config", "engine/kit", "engine/lockfile", "engine/problem", "engine/report", "engine/scaffold", "engine/store/fsops"},
+	"engine":                          {"engine/config", "engine/plan", "engine/ledger", "engine/runstate", "engine/compute", "engine/compute/database", "engine/compute/duckdb", "engine/expect", "engine/writer", "engine/lockfile", "engine/fetch", "engine/outbound", "engine/abi", "engine/report", "engine/store/fsops", "engine/problem"},
 	"engine/problem":                  {},
+	"engine/outbound":                 {},
 	"engine/report":                   {"engine/problem"},
 	"engine/config":                   {"engine/problem"},
 	"engine/config/gen":               {"engine/config"},
 	"engine/plan":                     {"engine/config", "engine/problem"},
 	"engine/compute":                  {},
+	"engine/compute/database":         {"engine/compute"},
 	"engine/compute/duckdb":           {"engine/compute", "engine/deltalog", "engine/deltalog/schema"},
 	"engine/compute/computetest":      {"engine/compute"},
 	"engine/expect":                   {"engine/compute"},
@@ -36,6 +41,12 @@ var mayImport = map[string][]string{
 	"engine/ledger/internal/tablelog": {"engine/store/fsops"}, // for tests
 	"engine/ledger/sim":               {},                     // tests alone
 	"engine/runstate":                 {"engine/store", "engine/store/fsops"},
+	"engine/kit":                      {"engine", "engine/abi", "engine/compute/duckdb", "engine/config", "engine/lockfile", "engine/problem", "engine/report", "engine/store/fsops", "engine/writer"},
+	"engine/scaffold":                 {"engine/store/fsops", rootPackage},
+	rootPackage:                       {}, // the sources of the SDKs
+	"plugins/sdk/writertest":          {}, // so that it comes with the SDK
+	"engine/lockfile":                 {"engine/store/fsops"},
+	"engine/fetch":                    {},
 	"engine/store":                    {"engine/store/fsops"},
 	"engine/store/fsops":              {},
 	"engine/store/storetest":          {"engine/store", "engine/store/fsops"},
@@ -56,6 +67,7 @@ var mayImport = map[string][]string{
 	"engine/deltalog/schema":           {"internal/exactjson"},
 	"engine/deltalog/foreign":          {}, // tests alone
 	"internal/cases":                   {}, // for tests
+	"internal/serverstest":             {}, // for tests
 	"internal/exactjson":               {},
 	"engine/deltalog/internal/roaring": {},
 }
@@ -66,11 +78,15 @@ var doors = map[string]string{
 	"github.com/knadh/koanf":                "engine/config",
 	"github.com/tetratelabs/wazero":         "engine/writer",
 	"github.com/duckdb/duckdb-go":           "engine/compute/duckdb",
+	"github.com/jackc/pgx":                  "engine/compute/database",
+	"github.com/go-sql-driver/mysql":        "engine/compute/database",
+	"modernc.org/sqlite":                    "engine/compute/database",
 	"github.com/mattn/go-runewidth":         "engine/report",
 	"golang.org/x/term":                     "cmd/ubunye",
 	"github.com/spf13/cobra":                "cmd/ubunye",
 	"github.com/spf13/pflag":                "cmd/ubunye",
 	"github.com/santhosh-tekuri/jsonschema": "engine/writer",
+	"oras.land/oras-go":                     "engine/fetch",
 }
 
 // helpers of tests, and what measures, may use any library.
@@ -86,7 +102,7 @@ type listed struct {
 // packages reads `go list`, for this machine and for the plugins' target.
 func packages(t *testing.T) []listed {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles", module+"...")
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles", rootPackage+"/...")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -116,7 +132,7 @@ func TestImportsGoDownOnly(t *testing.T) {
 			t.Errorf("%s has no import rule; say in mayImport what it may know", name)
 		}
 		for _, imp := range p.Imports {
-			if ours, ok := strings.CutPrefix(imp, module); ok {
+			if ours, ok := strings.CutPrefix(imp, module); ok || imp == rootPackage {
 				seen++
 				if !slices.Contains(allowed, ours) {
 					t.Errorf("%s imports %s, which it must not know", name, ours)
@@ -222,11 +238,11 @@ func TestOnlyMainExits(t *testing.T) {
 
 // isProgram tells whether a package is a small program of its own beside the product's.
 func isProgram(pkg string) bool {
-	return pkg == "engine/config/gen" || pkg == "schemas/gen" || pkg == "mutants" || pkg == "torture" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/")
+	return pkg == "engine/config/gen" || pkg == "schemas/gen" || pkg == "mutants" || pkg == "torture" || strings.HasPrefix(pkg, "bench") || strings.HasPrefix(pkg, "engine/writer/") || strings.HasPrefix(pkg, "plugins/") || pkg == "configs/plugins/httpjson/host"
 }
 
 // Whether a run lives is judged by looking: a signal, also number 0, may reach a process that took its pid. The plugin
-// host ends the child that it started, a fault ends its own process, and the torture is no part of the product.
+// host and the kit that tests writers end the children that they started, a fault ends its own process, and the torture is no part of the product.
 func TestR09_NothingSignalsAnotherProcess(t *testing.T) {
 	signals := []string{"Kill", "Signal", "FindProcess", "PidfdOpen", "PidfdSendSignal"}
 	seen := 0
@@ -235,7 +251,7 @@ func TestR09_NothingSignalsAnotherProcess(t *testing.T) {
 			return
 		}
 		seen++
-		if pkg != "engine/writer" && pkg != "engine/store/fsops" && pkg != "torture" {
+		if pkg != "engine/writer" && pkg != "engine/store/fsops" && pkg != "engine/kit" && pkg != "torture" {
 			t.Errorf("%s: %s reaches another process", file, sel.Sel.Name)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
+	"github.com/ubunye-io/ubunye/engine/lockfile"
 	"github.com/ubunye-io/ubunye/engine/plan"
 	"github.com/ubunye-io/ubunye/engine/problem"
 	"github.com/ubunye-io/ubunye/engine/report"
@@ -24,6 +25,7 @@ type run struct {
 	config   *config.Pipeline
 	plan     *plan.Plan
 	host     *writer.Host
+	lock     *lockfile.Lock // of the plugins
 	formats  *formats
 	ledger   *ledger.Ledger
 	record   *ledger.Run
@@ -31,7 +33,9 @@ type run struct {
 	stuck    map[string][]ledger.Left // what is left of the run's own batches and cannot be finished, by batch
 	early    *early
 	versions versions // of the tables that it reads
-	scratch  string   // name of what the run keeps outside its ledger; "": there was no ledger yet
+
+	databases databases // that it reads
+	scratch   string    // name of what the run keeps outside its ledger; "": there was no ledger yet
 
 	left      bool                        // of a start that is refused: tasks that are not
 	completed map[string]*ledger.Finished // by task: committed by a run that died before it could say so

@@ -159,6 +159,9 @@ func (r *run) drifted(ctx context.Context, session compute.Session, task string,
 	if err != nil {
 		return drift{}, err
 	}
+	if isDatabase(in) {
+		return compared(task, in, columns, had), nil
+	}
 	d := drift{columns: ledgerColumns(columns)}
 	missing, err := session.Missing(ctx, relation)
 	if err != nil {

@@ -247,6 +247,9 @@ func (b *batch) open(ctx context.Context, in config.Input) (*openedInput, error)
 	if o, ok := b.opened[in.Name]; ok {
 		return o, nil
 	}
+	if isDatabase(in) {
+		return b.openDatabase(ctx, in)
+	}
 	asked, err := b.input(ctx, in)
 	if err != nil {
 		return nil, err

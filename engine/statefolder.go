@@ -44,7 +44,7 @@ func (e *Engine) openState(ctx context.Context, o Options, name string) (*stateD
 		return nil, &problem.Problem{Code: problem.Usage, Message: "--name is for a folder without a pipeline file", Hint: "leave one of -c and --name out"}
 	}
 	o.AllowUnset, o.LeaseOff = true, false
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return nil, err
 	}

@@ -180,7 +180,7 @@ func (im *importer) load(ctx context.Context, values map[string]any) (*run, erro
 	for name, v := range values {
 		o.Vars[name] = fmt.Sprint(v)
 	}
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +378,7 @@ func (im *importer) combinations(b config.ImportBatch) ([]map[string]any, error)
 func (im *importer) rangeOf(v config.ImportVariable) (values []any, err error) {
 	o := im.options
 	o.AllowUnset = true
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return nil, err
 	}

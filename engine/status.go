@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ubunye-io/ubunye/engine/config"
 	"github.com/ubunye-io/ubunye/engine/ledger"
 	"github.com/ubunye-io/ubunye/engine/plan"
 )
@@ -180,7 +179,7 @@ func (e *Engine) Status(ctx context.Context, o Options, rg *Range) (Status, erro
 		inRange = func(b ledger.Batch) bool { return values[b.Variables[d.variable.Name]] }
 	}
 	o.AllowUnset = true
-	pipeline, err := config.Load(o.File, o.Options)
+	pipeline, err := loadPipeline(o)
 	if err != nil {
 		return Status{}, err
 	}

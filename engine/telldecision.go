@@ -174,17 +174,21 @@ func (r *run) endOf(ctx context.Context, x *runstate.Found) *runstate.Found {
 }
 
 // othersText names the unfinished runs of other variables, in one line. Those that are alive are not unfinished for want
-// of somebody who goes on with them.
+// of somebody who goes on with them, and with those of another program no start does.
 func othersText(all []*runstate.Found) string {
 	var named []string
-	more := 0
+	more, ours := 0, false
 	for _, x := range all {
+		foreign := x.Document != nil && x.Document.Migrated != nil
+		ours = ours || !x.Alive && !foreign
 		switch {
 		case x.Alive:
 		case len(named) == mostNamed:
 			more++
 		case x.Document == nil:
 			named = append(named, fmt.Sprintf("run %d (whose file cannot be read)", x.Run))
+		case foreign:
+			named = append(named, fmt.Sprintf("run %d (of Smart Data Lake Builder: finish it there, or accept it here)", x.Run))
 		default:
 			text := fmt.Sprintf("run %d", x.Run)
 			if of := variablesText(x.Document.App.Variables, x.Document.App.Profile); of != "" {
@@ -199,5 +203,9 @@ func othersText(all []*runstate.Found) string {
 	if more > 0 {
 		named = append(named, fmt.Sprintf("%d more", more))
 	}
-	return "unfinished: " + strings.Join(named, ", ") + "; a start with the same variables goes on with what is left"
+	text := "unfinished: " + strings.Join(named, ", ")
+	if ours {
+		text += "; a start with the same variables goes on with what is left"
+	}
+	return text
 }

@@ -50,7 +50,7 @@ func TestCompletion(t *testing.T) {
 		"plugin inspect -c FILE ":         "csv delta json parquet excel :0",
 		"plugin inspect p":                "parquet :0",
 		"plugin inspect parquet ":         ":4",
-		"pl":                              "plan\tTell what a run would do now; nothing is written plugin\tLook at the writers: those that are built in, those of a pipeline, and files :4",
+		"pl":                              "plan\tTell what a run would do now; nothing is written plugin\tWriters: those that are built in, those of a pipeline, and files :4",
 		"completion ba":                   "bash\tGenerate the autocompletion script for bash :4",
 	} {
 		words := strings.Split(strings.ReplaceAll(line, "FILE", file), " ")

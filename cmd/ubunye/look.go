@@ -88,7 +88,11 @@ func (a *app) printPlanned(t engine.PlannedTask) {
 		if in.Version != nil {
 			version = fmt.Sprintf(" version %d", *in.Version)
 		}
-		a.line("  input %s: %s from %s%s, %s (%s)%s", in.Input, in.Format, in.Path, version, report.Count(int64(in.Files), "file"), report.Size(in.Bytes), undeclared)
+		files := fmt.Sprintf("%s, %s (%s)", version, report.Count(int64(in.Files), "file"), report.Size(in.Bytes))
+		if in.Connection != "" {
+			files = " by connection " + in.Connection
+		}
+		a.line("  input %s: %s from %s%s%s", in.Input, in.Format, in.Path, files, undeclared)
 		if in.New != "" {
 			a.line("    would read %s", in.New)
 		}

@@ -14,9 +14,9 @@ import (
 )
 
 func (a *app) pluginCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "plugin", Short: "Look at the writers: those that are built in, those of a pipeline, and files", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "plugin", Short: "Writers: those that are built in, those of a pipeline, and files", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(a.pluginListCommand(), a.pluginInspectCommand())
+	cmd.AddCommand(a.pluginListCommand(), a.pluginInspectCommand(), a.pluginAddCommand(), a.pluginRemoveCommand(), a.pluginTestCommand(), a.pluginNewCommand(), a.pluginRehearseCommand())
 	return cmd
 }
 
@@ -117,6 +117,12 @@ func (a *app) completeWriter(file, begun string) (all []cobra.Completion) {
 // lookFlags are those of a command that may be told of a pipeline file.
 type lookFlags struct{ file, profile string }
 
+// addPipeline is add for a command whose own configuration is another file.
+func (f *lookFlags) addPipeline(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.file, "pipeline", "c", "", "the pipeline `FILE` whose plugins are meant too")
+	_ = cmd.MarkFlagFilename("pipeline", "yaml", "yml")
+}
+
 func (f *lookFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.file, "config", "c", "", "the pipeline `FILE` whose plugins are meant too")
 	cmd.Flags().StringVar(&f.profile, "profile", "", "`NAME` of the profile to lay over the file")
@@ -170,9 +176,12 @@ func (a *app) printPlugin(p engine.PluginInfo) {
 		}
 		line("option", "%s (%s): %s", o.Name, text, o.Doc)
 	}
+	if l := p.Lock; l != nil {
+		line("locked", "from %s%s%s", l.Source, signedText(l), earnedText(l))
+	}
 	if p.Refused != "" {
 		line("refused", "%s", p.Refused)
-	} else if p.File != "" {
+	} else if p.File != "" && p.Lock == nil {
 		line("in a pipeline", "plugins: {%s: {path: %s, sha256: %s%s}}", p.Name, p.File, p.SHA256, allow(capabilities))
 	}
 }
@@ -184,6 +193,9 @@ func allow(capabilities []string) string {
 		if slices.Contains(capabilities, c) {
 			granted = append(granted, c+": true")
 		}
+	}
+	if slices.Contains(capabilities, "http") {
+		granted = append(granted, "http: [the hosts]")
 	}
 	if granted == nil {
 		return ""

@@ -105,8 +105,9 @@ func (a *app) statePruneCommand() *cobra.Command {
 			default:
 				what := report.Count(int64(len(did.Removed)), "file") + " of " + report.Count(int64(did.Runs), "finished run")
 				switch {
+				case len(did.Removed) == 0 && err != nil: // the problem tells why
 				case len(did.Removed) == 0:
-					a.line("nothing to remove: %s has no more than %s that are finished", did.Pipeline, report.Count(int64(keep), "run"))
+					a.line("nothing to remove: %s has no more than %s", did.Pipeline, report.Count(int64(keep), "finished run"))
 				case dryRun:
 					a.line("would remove %s", what)
 				default:

@@ -64,7 +64,8 @@ const (
 type Operation string
 
 // The operations of this version. Those of CapRelation and CapFiles are for stage. Those of CapTable that read are for plan,
-// stage, commit and resolve, the others for commit.
+// stage, commit and resolve, the others for commit. So are those of CapHTTP: what may change something, which is any method but GET and
+// HEAD, is for commit.
 const (
 	OpSchema     Operation = "relation.schema"   // SchemaRequest → SchemaAnswer
 	OpCount      Operation = "relation.count"    // CountRequest → CountAnswer
@@ -80,6 +81,7 @@ const (
 	OpPut        Operation = "table.put"         // PutRequest → PutAnswer
 	OpRowsCreate Operation = "table.rows_create" // RowsCreateRequest → RowsCreateAnswer, then the import file_write
 	OpRowsClose  Operation = "table.rows_close"  // RowsCloseRequest → PutAnswer
+	OpHTTP       Operation = "http.request"      // HTTPRequest → HTTPAnswer
 )
 
 // Level grades a line of a module's log.
@@ -103,12 +105,15 @@ const (
 	CodeNotFound = "not_found" // of CapTable: the file or folder is certainly not there
 	CodeNotPut   = "not_put"   // of CapTable: the file was certainly not made
 	CodeNotRead  = "not_read"  // of CapTable: whether it is there, or what is in it, cannot be told
+
+	CodeNotSent  = "not_sent"  // of CapHTTP: nothing was sent
+	CodeNoAnswer = "no_answer" // of CapHTTP: something may have been sent, and no answer came
 )
 
 // Failure is what an operation answers when it did not happen, and what a call answers when it
 // returns other than 0. Code is for programs, Message is one line for people.
 type Failure struct {
-	Code      string `json:"code"`                // what kind of failure it is, for programs; the engine's own are refused, unknown, invalid, failed, not_found, not_put and not_read
+	Code      string `json:"code"`                // what kind of failure it is, for programs; the engine's own are refused, unknown, invalid, failed, not_found, not_put, not_read, not_sent and no_answer
 	Message   string `json:"message"`             // what happened, for people, on one line
 	Hint      string `json:"hint,omitempty"`      // what the person can do
 	Retryable bool   `json:"retryable,omitempty"` // the same again may succeed

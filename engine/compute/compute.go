@@ -152,16 +152,20 @@ type RowReader interface {
 	Close() error
 }
 
-// Input describes files to read.
+// Input describes what to read: files, or the rows of a Source.
 type Input struct {
 	Name    string            // the relation's name
-	Format  string            // "csv", "json", "parquet" or "delta"
+	Format  string            // "csv", "json", "parquet" or "delta"; "jdbc" for the rows of a Source
 	Path    string            // absolute path, possibly a glob (*, ?, [..], **)
 	Columns []Column          // declared columns, found in the file by name; empty: as the file says
 	Options map[string]string // format options, as "delimiter"
 
 	// Version, if not nil, is the version of the table that is read, whatever Options say of it.
 	Version *int64
+
+	// Source, if not nil, has the rows, in place of files; of the rest only Name and Columns count then. It is read once, by
+	// Session.Input, however often the relation is. A declared column has the value that a cast gives, if that loses nothing.
+	Source Source
 
 	// Known, of an input without Columns, are the columns that it had at earlier times, a set for each, the one that counts most
 	// first. A column has the type that it had, if that holds all its values of today without loss and without another reading:

@@ -38,8 +38,11 @@ func (l *loader) decode(root *node, top *Field, vars *resolved) *Pipeline {
 	}
 	s.each("plugins", func(name string, in section) { p.Plugins = append(p.Plugins, l.plugin(name, in)) })
 	l.plugins = p.Plugins
+	s.each("connections", func(name string, in section) { p.Connections = append(p.Connections, l.connection(name, in)) })
+	l.connections = p.Connections
 	l.batch(s, p, vars.scope)
 	s.each("tasks", func(name string, in section) { p.Tasks = append(p.Tasks, l.task(name, in)) })
+	p.Plugins = l.plugins // and those that outputs have from the lock
 	l.sources(root, p)
 	l.batchless(s, p)
 	l.checkFolders(p)
@@ -131,6 +134,7 @@ func (l *loader) input(name string, s section) Input {
 	in := Input{Name: name, Format: s.text("format"), Path: s.path("path"), Written: s.text("path"), Options: s.options("options"), OptionsAt: s.optionsAt("options"),
 		OnEmpty: s.text("on_empty"), Pos: s.pos, PathPos: s.where("path")}
 	l.from(&in, s)
+	l.reads(&in, s)
 	in.Rejects = l.inputRejects(s)
 	columns, schema := s.n.get("columns"), s.n.get("schema")
 	if columns == nil && s.n.get("from") == nil {

@@ -25,6 +25,8 @@ type scope struct {
 	env      map[string]string
 	constant bool // no variables here
 
+	file func(path string) (string, error) // reads a file that holds a secret
+
 	needed map[string]bool // variables without a value that a text needs, which are allowed; nil: none are
 }
 
@@ -109,6 +111,9 @@ func (s *scope) call(e *expr, open int) (value, *templateError) {
 		}
 		return s.eval(e.args[1], open)
 	}
+	if e.text == "secret" {
+		return s.secret(e.args[0], open)
+	}
 	first, err := s.use(e.args[0], open)
 	if err != nil {
 		return value{}, err
@@ -141,6 +146,37 @@ func (s *scope) call(e *expr, open int) (value, *templateError) {
 		return fail(e.args[0], fmt.Sprintf("date_add cannot add %d to %s", n, typ), "it adds days to a date, months to a month, hours to an hour, within the years 1 to 9999")
 	}
 	return value{text: moved.Format(typ.layout()), typ: typ, set: true}, nil
+}
+
+// asksSecret tells whether an expression is made of a secret.
+func (e *expr) asksSecret() bool {
+	return e.kind == callExpr && (e.text == "secret" || slices.ContainsFunc(e.args, (*expr).asksSecret))
+}
+
+// secret gives the secret that a text names: env/NAME or file/PATH.
+func (s *scope) secret(e *expr, open int) (value, *templateError) {
+	fail := func(message, hint string) (value, *templateError) {
+		return value{}, &templateError{open: open, at: e.at, message: message, hint: hint}
+	}
+	kind, name, _ := strings.Cut(e.text, "/")
+	switch {
+	case e.kind != literalExpr || name == "" || kind != "env" && kind != "file":
+		return fail("secret wants 'env/NAME' or 'file/PATH'", "as in {{ secret('env/PGPASSWORD') }}")
+	case kind == "env":
+		text, ok := s.env[name]
+		if !ok && s.needed != nil { // nothing is connected by those who allow that
+			return value{missing: true}, nil
+		}
+		if !ok {
+			return fail("the environment variable "+name+" is not set", "set it")
+		}
+		return value{text: text, set: true, outside: true, name: "the secret " + e.text}, nil
+	}
+	text, err := s.file(name)
+	if err != nil {
+		return fail(err.Error(), "")
+	}
+	return value{text: text, set: true, outside: true, name: "the secret " + e.text}, nil
 }
 
 // moment reads a value as a time: by its declared type, or text as a date.

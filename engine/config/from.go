@@ -6,7 +6,9 @@ import (
 )
 
 // InputFormats are the formats of files that inputs can have.
-func InputFormats() []string { return inputField().member("format").Values }
+func InputFormats() []string {
+	return slices.DeleteFunc(inputField().member("format").Values, func(f string) bool { return f == formatJDBC })
+}
 
 // from reads what another task's output an input reads, and refuses what cannot stand beside it. Whether there is such an
 // output is seen when all tasks are there.

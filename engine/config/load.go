@@ -22,6 +22,8 @@ type Options struct {
 
 	// AllowUnset lets variables that must have a value have none, to check a file by itself: see Pipeline.Unset.
 	AllowUnset bool
+	// Locked are the plugins that the lock beside the file pins.
+	Locked []Locked
 	// Varying names a variable that counts as a required one, because it is to have one value after another. It need not
 	// be declared.
 	Varying string
@@ -44,12 +46,14 @@ func Load(file string, o Options) (*Pipeline, error) {
 
 // loader carries what the stages share.
 type loader struct {
-	file     string
-	dir      string // absolute folder of file
-	opts     Options
-	env      map[string]string
-	plugins  []Plugin // once they are decoded
-	problems problem.List
+	file    string
+	dir     string // absolute folder of file
+	opts    Options
+	env     map[string]string
+	plugins []Plugin // once they are decoded
+
+	connections []Connection // the same
+	problems    problem.List
 
 	other *otherFile // nil: it is a pipeline file
 }

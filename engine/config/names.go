@@ -73,3 +73,11 @@ func distance(a, b string, limit int) int {
 	}
 	return last[len(b)]
 }
+
+// CheckName tells what is wrong with a name that a pipeline is to have for something; empty: nothing is.
+func CheckName(name string) string {
+	if isName(name) {
+		return ""
+	}
+	return quote(name) + " is not a name: it may have " + nameRule
+}

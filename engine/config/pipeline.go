@@ -24,9 +24,11 @@ type Pipeline struct {
 	Durability string   // "safe" or "fast"
 	Parallel   int      // tasks side by side
 	Plugins    []Plugin // in the order of the file
-	Variables  []Variable
-	Batch      []string // variables that make the batch; nil: all that have a value
-	Tasks      []Task   // in the order of the file
+
+	Connections []Connection // in the order of the file
+	Variables   []Variable
+	Batch       []string // variables that make the batch; nil: all that have a value
+	Tasks       []Task   // in the order of the file
 
 	// Unset are the variables that must have a value and have none: the required ones, those of Batch, and
 	// those that a text needs. It is only ever filled with Options.AllowUnset: then texts that depend on a required one
@@ -68,10 +70,15 @@ type Plugin struct {
 	Memory  int64         `json:"-"` // bytes
 	Timeout time.Duration `json:"-"`
 	Files   bool          `json:"-"` // it may make files of its own
+	Locked  bool          `json:"-"` // the lock pins this very module
 	Table   bool          `json:"-"` // it may have the files of the target, of which it makes a table
-	Pos     problem.Pos   `json:"-"`
-	PathPos problem.Pos   `json:"-"`
-	SHAPos  problem.Pos   `json:"-"`
+	// HTTP are the hosts that it may ask, as package outbound reads them; empty: none.
+	HTTP    []string          `json:"-"`
+	HTTPPos problem.Pos       `json:"-"`
+	Secrets map[string]string `json:"-"` // environment variables that the header of a request may carry, with their values
+	Pos     problem.Pos       `json:"-"`
+	PathPos problem.Pos       `json:"-"`
+	SHAPos  problem.Pos       `json:"-"`
 }
 
 // Variable is a declared variable and its value.
@@ -105,11 +112,16 @@ type Task struct {
 // Input is what is read as one relation: files, or what another task wrote. Of the latter the format, path,
 // options and columns are those of that output, and empty here.
 type Input struct {
-	Name    string            `json:"name"`
-	Format  string            `json:"format"`
-	Path    string            `json:"-"`    // absolute; possibly a glob
-	Written string            `json:"path"` // the rendered path as written
-	From    *Source           `json:"from,omitempty"`
+	Name    string  `json:"name"`
+	Format  string  `json:"format"`
+	Path    string  `json:"-"`    // absolute; possibly a glob
+	Written string  `json:"path"` // the rendered path as written
+	From    *Source `json:"from,omitempty"`
+
+	Connection string `json:"connection,omitempty"` // of a database; then Table or Query is there, and no Path
+	Table      string `json:"table,omitempty"`
+	Query      string `json:"query,omitempty"`
+
 	Options map[string]string `json:"options,omitempty"`
 	Columns []Column          `json:"columns,omitempty"` // in the order of the file
 	Schema  string            `json:"schema,omitempty"`  // "strict", "add_columns" or "evolve"; empty: the columns are not what files have

@@ -69,6 +69,10 @@ func (l *loader) render(n *node, f *Field, s *scope) {
 			b.WriteString(p.literal)
 			continue
 		}
+		if !f.Secret && p.expr.asksSecret() {
+			l.templateProblem(n, &templateError{open: p.open, at: p.expr.at, message: "a secret cannot stand here: it would be part of what is recorded", hint: "only url, user and password of a connection take one"})
+			continue
+		}
 		v, err := s.use(p.expr, p.open)
 		if err == nil && !v.missing {
 			if message, hint := v.fits(f.Kind); message != "" {

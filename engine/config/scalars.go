@@ -31,6 +31,10 @@ func (l *loader) scalar(n *node, f *Field, at string) (scalar, bool) {
 	if n.open {
 		return scalar{text: n.text}, true
 	}
+	if f.Secret && n.tag != tagText {
+		l.at(n, at+" wants text, and YAML takes it for something else", "put it in quotes")
+		return scalar{}, false
+	}
 	switch f.Kind {
 	case Int:
 		return l.wholeNumber(n, at)

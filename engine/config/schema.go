@@ -16,9 +16,10 @@ func declare() *Field {
 		{Name: "parallel", Kind: Int, Default: "1", Setting: true, Constant: true, Example: "2",
 			Doc: "How many tasks may run side by side. Those that read what another one writes wait for it."},
 		stateField(),
-		later("connections", "Databases."),
+		{Name: "connections", Kind: Map, Keys: Name, Constant: true, Elem: connectionField(), Example: "{warehouse: {url: jdbc:postgresql://db/sales, user: {env: PGUSER}, password: {env: PGPASSWORD}}}",
+			Doc: "Databases, by names that inputs use."},
 		{Name: "plugins", Kind: Map, Keys: Name, Constant: true, Elem: pluginField(), Example: "{excel: {path: excel.wasm, sha256: 9f86d081…}}",
-			Doc: "Writers that are files. An output names one as its format; a name of a built-in writer replaces that one."},
+			Doc: "Writers that are files. An output names one as its format; a name of a built-in writer replaces that one. Those that `ubunye plugin add` has written into ubunye.lock need not be named here, unless to change their limits."},
 		{Name: "tasks", Kind: Map, Keys: Name, Required: true, Elem: taskField(), Example: "{clean_orders: {inputs: …, transform: …, outputs: …}}",
 			Doc: "What is read, transformed and written. Tasks run in the order of the file, but after those whose output they read."},
 	}
@@ -85,9 +86,9 @@ func stateField() *Field {
 
 func pluginField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
-		{Name: "path", Kind: Path, Required: true, Example: "excel.wasm", Doc: "The WebAssembly module."},
+		{Name: "path", Kind: Path, Example: "excel.wasm", Doc: "The WebAssembly module. Required, unless ubunye.lock has a plugin of this name."},
 		{Name: "sha256", Kind: Text, Example: "9f86d081…",
-			Doc: "The module's SHA-256 in hexadecimal; a file with other contents is refused. Required: validate says what to write."},
+			Doc: "The module's SHA-256 in hexadecimal; a file with other contents is refused. Required, unless ubunye.lock has it: validate says what to write."},
 		{Name: "writer", Kind: Text, Example: "excel", Doc: "Which of the module's writers. Without it: the only one, or the one of the plugin's name."},
 		{Name: "memory", Kind: Bytes, Default: "256MiB", Doc: "Most memory that the module may have."},
 		{Name: "timeout", Kind: Duration, Default: "10m",
@@ -96,7 +97,10 @@ func pluginField() *Field {
 			{Name: "files", Kind: Bool, Default: "false", Doc: "Files of its own making, in staging."},
 			{Name: "table", Kind: Bool, Default: "false", Doc: "The files of the output's target, of which it makes a table with commits of its own."},
 			later("sql", "A database."),
-			later("http", "Hosts of the network."),
+			{Name: "http", Kind: List, Constant: true, Elem: &Field{Kind: Text}, Example: "[api.example.com]",
+				Doc: "Hosts that it may ask, by https; one that is to be asked without encryption is written whole, as http://localhost:8080. A network, as 10.1.0.0/16, allows the names to lead to private addresses of it."},
+			{Name: "secrets", Kind: List, Constant: true, Elem: &Field{Kind: Text}, Example: "[API_TOKEN]",
+				Doc: "Environment variables whose values the header of a request may carry, as ${API_TOKEN}. The module never sees them, and they are printed nowhere."},
 		}},
 	}}
 }
@@ -118,10 +122,10 @@ func taskField() *Field {
 
 func inputField() *Field {
 	return &Field{Kind: Object, Fields: []*Field{
-		{Name: "format", Kind: Choice, Required: true, Unless: "from", Values: []string{"csv", "json", "parquet", "delta"}, LaterOf: []string{"jdbc"}, Example: "csv",
-			Doc: "The format of the files; delta is a Delta table."},
-		{Name: "path", Kind: Path, Required: true, Unless: "from", Example: "landing/{{ dt }}/orders*.csv",
-			Doc: "A file, or a glob (*, ?, [..], **); of delta the folder of the table. A task that reads where another one writes runs after it if it comes later in the file, and is cancelled if that one fails; else it runs before it."},
+		{Name: "format", Kind: Choice, Required: true, Unless: "from", Values: []string{"csv", "json", "parquet", "delta", formatJDBC}, Example: "csv",
+			Doc: "The format of the files; delta is a Delta table, jdbc a table or query of a database."},
+		{Name: "path", Kind: Path, Unless: "from", Example: "landing/{{ dt }}/orders*.csv",
+			Doc: "Required, but of jdbc. A file, or a glob (*, ?, [..], **); of delta the folder of the table. A task that reads where another one writes runs after it if it comes later in the file, and is cancelled if that one fails; else it runs before it."},
 		{Name: "from", Kind: Text, Constant: true, Example: "clean_orders.clean",
 			Doc: "What another task of the same run wrote to an output, as TASK.OUTPUT: exactly the files that its commit landed, whatever else is in the folder, with the columns and types of the relation that was written. " +
 				"The task runs after the other one, and is cancelled if that one fails or leaves the output as it is. Both must be part of the run."},
@@ -139,9 +143,12 @@ func inputField() *Field {
 		{Name: "max_rejects", Kind: Option, Unless: "from", Constant: true, Example: "1%",
 			Doc: "How many of them there may be, as a number or in per cent of the rows read; with more the task fails, and nothing lands. Without it there may be any number, but not all rows."},
 		incrementalField(),
-		later("connection", "The database to read from."),
-		later("table", "The table to read."),
-		later("query", "The query to read."),
+		{Name: "connection", Kind: Text, Unless: "from", Constant: true, Example: "warehouse",
+			Doc: "Of jdbc, required: the connection to the database."},
+		{Name: "table", Kind: Text, Unless: "from", Example: "sales.orders",
+			Doc: "Of jdbc: the table, with or without its schema. Names are taken as they are written, with upper and lower case."},
+		{Name: "query", Kind: SQL, Unless: "from", Example: "SELECT id, amount FROM orders WHERE dt = DATE '{{ dt }}'",
+			Doc: "Of jdbc, in place of table: one SELECT in the database's own SQL, which does not know $dt."},
 	}}
 }
 

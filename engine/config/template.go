@@ -215,22 +215,23 @@ func functions() map[string]string {
 		"date_add":    "date_add(dt, 1)",
 		"date_format": "date_format(dt, '%Y/%m')",
 		"default":     "default(region, 'eu')",
+		"secret":      "secret('env/PGPASSWORD')",
 	}
 }
 
-// known refuses a function that is not there, or that has not two arguments, as all have.
+// known refuses a function that is not there, or that has not as many arguments as it takes.
 func (p *exprParser) known(call *expr) *templateError {
 	usage, ok := functions()[call.text]
 	switch {
-	case call.text == "secret":
-		return p.fail(call.at, "secret() is not in this version", "")
 	case !ok:
 		var names []string
 		for name := range functions() {
 			names = append(names, name)
 		}
 		return p.fail(call.at, "there is no function "+quote(call.text), DidYouMean(call.text, names))
-	case len(call.args) != 2:
+	case call.text == "secret" && len(call.args) != 1:
+		return p.fail(call.at, "secret takes one argument", "as in "+usage)
+	case call.text != "secret" && len(call.args) != 2:
 		return p.fail(call.at, call.text+" takes two arguments", "as in "+usage+", or the first before |")
 	}
 	return nil

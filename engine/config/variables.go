@@ -24,7 +24,7 @@ type resolved struct {
 // variables reads the declarations and finds each one's value.
 func (l *loader) variables(root *node, top *Field) *resolved {
 	f := top.member("variables").Elem
-	r := &resolved{scope: &scope{vars: map[string]value{}, env: l.env}}
+	r := &resolved{scope: &scope{vars: map[string]value{}, env: l.env, file: func(path string) (string, error) { return secretFile(l.abs(path)) }}}
 	if l.opts.AllowUnset {
 		r.scope.needed = map[string]bool{}
 	}

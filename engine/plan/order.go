@@ -68,6 +68,9 @@ func elements(name string) []string {
 // reaches tells whether an input's path can name a file in a folder. A path without a pattern may name a folder, and
 // stands for all files in it.
 func reaches(in, folder string) bool {
+	if in == "" { // it reads no files
+		return false
+	}
 	pattern, below := elements(in), elements(folder)
 	if !strings.ContainsAny(in, `*?[\`) {
 		n := min(len(pattern), len(below))

@@ -50,6 +50,8 @@ const (
 	ComputeFailed Code = "ComputeFailed" // a query failed, or ran out of memory or disk
 	WriterFailed  Code = "WriterFailed"  // a writer failed, or was ended
 
+	ConnectionFailed Code = "ConnectionFailed" // a database cannot be reached, or does not let the user in or read
+
 	OutputUnwritable Code = "OutputUnwritable" // files cannot be staged for the output folder, or landed in it
 	OutputExists     Code = "OutputExists"     // mode error_if_exists, and there is data
 

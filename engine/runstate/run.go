@@ -41,8 +41,7 @@ func (f *Folder) Create(s *Snapshot, d *Document) (*Run, error) {
 	if err := f.writeHints(s); err != nil {
 		return nil, err
 	}
-	own := hint{Number: n, Before: s.before(), Variables: d.App.Variables, Profile: d.App.Profile}
-	if err := f.writeHint(s.name, s.key, own); err != nil {
+	if err := f.writeHint(s.name, s.key, s.ownHint(n, d.App)); err != nil {
 		return nil, err
 	}
 	if err := f.FS.SyncDir(f.sub(hintsDir, s.name)); err != nil { // what is carried on from run to run is found by it
@@ -74,9 +73,19 @@ func (f *Folder) Create(s *Snapshot, d *Document) (*Run, error) {
 	return r, f.mend(s.Latest, r, d)
 }
 
+// ownHint is what the hint of these variables says once a number is taken. An older run that goes on leaves it at the
+// newest: of a run that goes on the file is met in current/, and how far inputs were read is told by the newest.
+func (s *Snapshot) ownHint(n Number, app AppConfig) hint {
+	h := hint{Number: n, Before: s.before(), Variables: app.Variables, Profile: app.Profile}
+	if x := s.marks; x != nil && x.key() == s.key && n.less(x.Number) {
+		h.Number, h.Before = x.Number, nil
+	}
+	return h
+}
+
 // before is the latest number of these variables, 0 if there is none; nil if it is not known, because another run counts.
 func (s *Snapshot) before() *Number {
-	x := s.Latest
+	x := s.marks
 	switch {
 	case x == nil:
 		return &Number{}

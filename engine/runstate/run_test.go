@@ -492,6 +492,59 @@ func TestRunsOfOtherTasks(t *testing.T) {
 	}
 }
 
+// What the newest run of the same variables knows of inputs is carried on, also after an older run of other tasks has gone on,
+// and after a start of other tasks that was killed at any change.
+func TestC009_AnOlderRunThatGoesOnDoesNotBecomeTheNewest(t *testing.T) {
+	w := newWorld(t)
+	of := func(tasks ...string) Start {
+		q := w.start("dt=1")
+		q.Selected = tasks
+		q.Tasks = slices.DeleteFunc(q.Tasks, func(t Task) bool { return !slices.Contains(tasks, t.Name) })
+		return q
+	}
+	w.stopped(of("a1"), true, Failed)
+	second, err := w.begin(w.folder(nil), of("a2"), "")
+	w.must(err)
+	x := second.doc.Actions["a2"]
+	x.Objects = []ObjectState{{Object: "in", State: []byte(`"mark 2"`)}}
+	second.doc.Actions["a2"] = x
+	w.must(second.set("a2", Succeeded))
+	w.must(second.Finish(second.doc))
+	w.must(w.whole(w.folder(nil), w.start("dt=2"), "", func(string) {})) // the newest of all is of no use then
+	knows := func(when string) {
+		t.Helper()
+		q := w.start("dt=1")
+		s := w.look(q)
+		d, err := Decide(s, q)
+		w.must(err)
+		if s.Latest == nil || s.Latest.Number != (Number{2, 1}) {
+			t.Fatalf("%s the latest is not run 2, and a run carries on %s", when, d.Document(AppConfig{}, "", w.now).Actions["a2"].Objects)
+		}
+		if got := d.Document(AppConfig{Name: "shop"}, "", w.now).Actions["a2"].Objects; len(got) != 1 || string(got[0].State) != `"mark 2"` {
+			t.Errorf("%s the next run begins with %s", when, got)
+		}
+	}
+	knows("at first")
+	a, err := w.begin(w.folder(nil), of("a1"), "")
+	w.must(err)
+	if a.number != (Number{1, 2}) {
+		t.Fatalf("%v goes on", a.number)
+	}
+	w.must(a.set("a1", Succeeded))
+	w.must(a.Finish(a.doc))
+	knows("after run 1 has gone on")
+	for at := int64(1); ; at++ {
+		_, err := w.begin(w.folder(killed{at}), of("a3"), "")
+		if len(w.files("current")) > 0 {
+			break
+		}
+		if !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		knows(fmt.Sprintf("killed at %d", at))
+	}
+}
+
 // A run that died when all was done, before it could say so, is not unfinished: where it cannot be gone on with, because
 // something is another now, a new run begins, and its files are moved as if it had said so.
 func TestARunThatDiedWhenAllWasDone(t *testing.T) {

@@ -1,6 +1,7 @@
 package writer_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
@@ -44,4 +45,20 @@ func plan(b *testing.B, s *writer.Session) {
 	if _, err := s.Plan(b.Context(), abi.PlanRequest{Output: parquetOutput()}); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// BenchmarkOperation is one operation of a capability: a table.get of some bytes, whose answer the module decodes.
+func BenchmarkOperation(b *testing.B) {
+	const files = 1000
+	on := &target{files: map[string][]byte{}}
+	for i := range files {
+		on.files[fmt.Sprintf("_numbered/%08d.json", i+1)] = []byte(`{"keys":["another"],"run":"r","epoch":1}`)
+	}
+	s := numberedSession(b, on)
+	for b.Loop() {
+		if _, err := s.Resolve(b.Context(), abi.ResolveRequest{Batch: batchOf("b", 8, 0)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(files*b.N)/b.Elapsed().Seconds(), "operations/s")
 }

@@ -27,7 +27,7 @@ type operations struct {
 	files     map[int32]*openFile
 	staged    map[string]abi.StagedFile // what was staged, by name
 	rows      map[int32]*openRows
-	put       bool // a file of the target was made, or may have been
+	put       bool // a file of the target was made or a host was sent something, or may have been
 	next      int32
 	failed    *Error // the engine's first own failure: the call fails, whatever the module answers
 }
@@ -50,7 +50,7 @@ func newOperations(call abi.Call, g Grants, relations ...string) *operations {
 // allowed tells whether a call may have an operation at all.
 func (o *operations) allowed(op abi.Operation) bool {
 	switch op {
-	case abi.OpGet, abi.OpList, abi.OpReadRows:
+	case abi.OpGet, abi.OpList, abi.OpReadRows, abi.OpHTTP:
 		return true
 	case abi.OpPutNew, abi.OpPut, abi.OpRowsCreate, abi.OpRowsClose:
 		return o.call == abi.CallCommit
@@ -102,6 +102,9 @@ func (o *operations) carryOut(ctx context.Context, call abi.Call, kind wire.Kind
 		if o == nil {
 			return nil, fault(abi.CodeRefused, "no operation is allowed during %s", call)
 		}
+		if err := o.before(map[wire.Kind]string{wire.FileWrite: "file_write", wire.RowsNext: "rows_next"}[kind]); err != nil {
+			return nil, err
+		}
 		number, data, err := wire.Number(payload)
 		if err != nil {
 			return nil, fault(abi.CodeInvalid, "%v", err)
@@ -125,6 +128,9 @@ func (o *operations) carryOut(ctx context.Context, call abi.Call, kind wire.Kind
 	if !o.granted(op.Capability()) {
 		return nil, fault(abi.CodeRefused, "%s needs the capability %q, which the pipeline does not grant", name, op.Capability())
 	}
+	if err := o.before(name); err != nil {
+		return nil, err
+	}
 	answer, err := o.operation(ctx, op, request)
 	if err != nil {
 		return nil, err
@@ -136,6 +142,13 @@ func (o *operations) carryOut(ctx context.Context, call abi.Call, kind wire.Kind
 	return data, err
 }
 
+func (o *operations) before(op string) error {
+	if o.grants.Before == nil {
+		return nil
+	}
+	return o.grants.Before(op)
+}
+
 func (o *operations) granted(c abi.Capability) bool {
 	switch c {
 	case abi.CapRelation:
@@ -144,6 +157,8 @@ func (o *operations) granted(c abi.Capability) bool {
 		return o.grants.Files != nil
 	case abi.CapTable:
 		return o.grants.Table != nil
+	case abi.CapHTTP:
+		return o.grants.HTTP != nil
 	}
 	return false
 }
@@ -174,6 +189,8 @@ func (o *operations) operation(ctx context.Context, op abi.Operation, request []
 		return with(request, func(r abi.FileCreateRequest) (abi.FileCreateAnswer, error) { return o.fileCreate(ctx, r) })
 	case abi.OpFileClose:
 		return with(request, func(r abi.FileCloseRequest) (abi.FileCloseAnswer, error) { return o.fileClose(r) })
+	case abi.OpHTTP:
+		return with(request, func(r abi.HTTPRequest) (abi.HTTPAnswer, error) { return o.httpRequest(ctx, r) })
 	}
 	if op.Capability() == abi.CapTable {
 		return o.tableOperation(ctx, op, request)

@@ -73,7 +73,7 @@ func (t *target) CreateRows(context.Context, abi.RowsCreateRequest) (writer.Rows
 	return nil, &abi.Failure{Code: abi.CodeNotPut, Message: "no room"}
 }
 
-func numberedSession(t *testing.T, on writer.Table) *writer.Session {
+func numberedSession(t testing.TB, on writer.Table) *writer.Session {
 	t.Helper()
 	file, err := numbered()
 	if err != nil {

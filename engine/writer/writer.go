@@ -93,6 +93,11 @@ type Grants struct {
 	Relation Relations
 	Files    Files
 	Table    Table
+	HTTP     HTTP
+
+	// Before, if not nil, is told each operation before it is carried out, by its name or that of its import. An error is what
+	// the operation fails with.
+	Before func(op string) error
 
 	// Log is given what this session's module logs and prints, in place of Config.Log; nil: that is.
 	Log func(plugin string, level abi.Level, text string)

@@ -130,6 +130,11 @@ func forever(body ...[]byte) []byte {
 	return code([]byte{0x03, 0x40}, code(body...), []byte{0x0c, 0, 0x0b})
 }
 
+// times repeats a body so often; it counts in the second local.
+func times(n int32, body ...[]byte) []byte {
+	return code(number(n), []byte{0x21, 1, 0x03, 0x40}, code(body...), []byte{0x20, 1}, number(1), []byte{0x6b, 0x22, 1, 0x0d, 0, 0x0b})
+}
+
 var (
 	drop        = []byte{0x1a}
 	unreachable = []byte{0x00}

@@ -174,6 +174,9 @@ func liars() map[string]recipe {
 		return recipe{word: word, plan: code(call(fnRespond, atWord, int32(len(word))), number(0)),
 			stage: code(call(fnRespond, atWord, int32(len(word))), number(0))}
 	}
+	names := func(word string) recipe {
+		return recipe{word: word, stage: code(call(fnRespond, atWord, int32(len(word))), number(0))}
+	}
 	do := func(op, request string) recipe {
 		word, ask := operation(op, request)
 		return recipe{word: word, plan: code(ask, handOn()), stage: code(ask, handOn())}
@@ -192,6 +195,14 @@ func liars() map[string]recipe {
 		"unknown-field":   say(`{"class":"claims","target":"/lake","will":"x","bonus":1}`),
 		"two-answers":     say(planAnswer + planAnswer),
 		"ghost-file":      say(`{"files":[{"name":"../../etc/passwd","rows":1,"bytes":1}],"rows":1}`),
+		"absolute-name":   names(`{"files":[{"name":"/etc/passwd","rows":1,"bytes":1}],"rows":1}`),
+		"device-name":     names(`{"files":[{"name":"/dev/null","rows":1,"bytes":1}],"rows":1}`),
+		"dos-name":        names(`{"files":[{"name":"CON","rows":1,"bytes":1}],"rows":1}`),
+		"others-file":     names(`{"files":[{"name":"../clean/part-1.parquet","rows":1,"bytes":1}],"rows":1}`),
+		"late-write":      {word: createWord, stage: code(call(fnRespond, atStage, int32(len(stageAnswer))), create, drop, call(fnFileWrite, 1, atBuffer, 100), drop, number(0))},
+		"opens-many":      {word: createWord, stage: code(times(10_000, create, drop), respond(atStage, stageAnswer))},
+		"asks-file":       do(string(abi.OpFileCreate), `{"extension":"txt","partition":{"dt":"../../up"}}`),
+		"writes-in-plan":  {word: createWord, plan: code(create, handOn())},
 		"reports":         {word: reason, plan: code(call(fnRespond, atWord, int32(len(reason))), number(1))},
 		"asks-table":      do("table.get", "{}"),
 		"asks-encode":     do(string(abi.OpEncode), `{"relation":"clean","format":"parquet"}`),

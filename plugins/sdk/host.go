@@ -68,6 +68,10 @@ func (r remote) CreateFile(req abi.FileCreateRequest) (File, error) {
 	return &file{r: r, number: a.File, name: a.Name}, nil
 }
 
+func (r remote) HTTP(req abi.HTTPRequest) (abi.HTTPAnswer, error) {
+	return ask(r, abi.OpHTTP, encodeHTTPRequest(req), decodeHTTPAnswer)
+}
+
 func (r remote) Log(level abi.Level, text string) { r.t.log(level, text) }
 
 type cursor struct {

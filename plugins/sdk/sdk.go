@@ -45,6 +45,8 @@ type Host interface {
 	CreateFile(req abi.FileCreateRequest) (File, error)
 	// The files of the target need the capability "table".
 	Table
+	// HTTP asks a host. It needs the capability "http"; what may change something at the host is for Commit.
+	HTTP(req abi.HTTPRequest) (abi.HTTPAnswer, error)
 	// Log says a line to the person who runs the pipeline.
 	Log(level abi.Level, text string)
 }

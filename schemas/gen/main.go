@@ -59,6 +59,10 @@ func files() map[string]func(s *source, out io.Writer) error {
 		"schemas/state-prune.schema.json":     printed("ubunye state prune --json", "engine.StatePruned"),
 		"schemas/state-reindex.schema.json":   printed("ubunye state reindex --json", "engine.StateReindexed"),
 		"schemas/plugins.schema.json":         list("ubunye plugin list --json, ubunye plugin inspect --json", "engine.PluginInfo"),
+		"schemas/lock.schema.json":            kept("ubunye.lock", "engine/lockfile.Lock"),
+		"schemas/plugin-add.schema.json":      printed("ubunye plugin add --json", "engine/lockfile.Plugin"),
+		"schemas/plugin-remove.schema.json":   printed("ubunye plugin remove --json", "engine/lockfile.Plugin"),
+		"schemas/plugin-test.schema.json":     printed("ubunye plugin test --json", "engine/kit.Report"),
 		"schemas/state-set.schema.json":       printed("ubunye state set --json", "engine.ChangedMark"),
 		"schemas/messages.schema.json": func(s *source, out io.Writer) error {
 			return print(out)((&builder{source: s, defs: object{}, nullable: true}).messages("ubunye plugin message"))

@@ -154,9 +154,6 @@ func expandPattern(pathname, root string, parts []string) (found, error) {
 	if err := walk(root, parts, seen); err != nil {
 		return found{}, err
 	}
-	if len(seen) == 0 {
-		return found{}, missing(pathname)
-	}
 	names := make([]string, 0, len(seen))
 	for name := range seen {
 		names = append(names, name)
@@ -165,10 +162,16 @@ func expandPattern(pathname, root string, parts []string) (found, error) {
 	f := found{root: root}
 	for _, name := range names {
 		file, err := pin(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it went while the folder was listed: a moment later it would not have been met
+		}
 		if err != nil {
 			return found{}, err
 		}
 		f.files = append(f.files, file)
+	}
+	if len(f.files) == 0 {
+		return found{}, missing(pathname)
 	}
 	return f, nil
 }
@@ -216,6 +219,9 @@ func walk(dir string, parts []string, seen map[string]bool) error {
 func visit(name string, rest []string, seen map[string]bool) error {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, gone := os.Lstat(name); errors.Is(gone, fs.ErrNotExist) {
+			return nil // see expandPattern
+		}
 		return &compute.Error{Kind: compute.InputInvalid, File: name, Message: "it is a link to nothing that is there", Hint: "mend or remove the link", Err: err}
 	}
 	if err != nil {
@@ -292,5 +298,9 @@ func unreadable(name string, err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return &compute.Error{Kind: compute.InputInvalid, File: name, Message: "it cannot be read: " + err.Error(), Hint: "check its permissions", Err: err}
+	e := &compute.Error{Kind: compute.InputInvalid, File: name, Message: "it cannot be read: " + err.Error(), Hint: "check its permissions", Err: err}
+	if errors.Is(err, fs.ErrNotExist) { // it was there when it was chosen
+		e.Message, e.Hint = "the file is gone: somebody moved or removed it while it was read", "bring it back, and run again when nobody moves its files"
+	}
+	return e
 }

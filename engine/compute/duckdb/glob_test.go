@@ -2,6 +2,7 @@ package duckdb
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,5 +33,19 @@ func TestWhatIsNoFileIsNotOpened(t *testing.T) {
 		if !errors.As(err, &e) || e.Kind != compute.InputInvalid || e.File != tt.file || !strings.Contains(e.Message, tt.want) || e.Hint == "" {
 			t.Errorf("%s: %+v", tt.path, err)
 		}
+	}
+}
+
+// A landing folder is emptied while it is listed: what went meanwhile is not there, and is no broken link.
+func TestAFileThatGoesWhileItIsListed(t *testing.T) {
+	gone := filepath.Join(t.TempDir(), "gone.csv")
+	seen := map[string]bool{}
+	if err := visit(gone, nil, seen); err != nil || len(seen) > 0 {
+		t.Errorf("%v, %v", seen, err)
+	}
+	_, err := pin(gone)
+	var e *compute.Error
+	if !errors.As(err, &e) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(e.Message, "the file is gone") || strings.Contains(e.Hint, "permissions") {
+		t.Errorf("%+v", err)
 	}
 }

@@ -24,6 +24,9 @@ type input struct {
 
 // Files lists the files of an input.
 func (Engine) Files(ctx context.Context, in compute.Input) ([]compute.File, error) {
+	if in.Format == rowsFormat {
+		return nil, nil
+	}
 	if in.Format == "delta" {
 		files, err := deltaFiles(ctx, in)
 		return files, inInput(err, in.Name)
@@ -42,7 +45,12 @@ func inInput(err error, name string) error {
 }
 
 // SaysColumns tells it of the formats with a schema.
-func (Engine) SaysColumns(format string) bool { return format == "parquet" || format == "delta" }
+func (Engine) SaysColumns(format string) bool {
+	return format == "parquet" || format == "delta" || format == rowsFormat
+}
+
+// rowsFormat is the format of inputs that have a Source.
+const rowsFormat = "jdbc"
 
 // Input opens files as a relation.
 func (s *session) Input(ctx context.Context, in compute.Input) (compute.Relation, []compute.File, error) {
@@ -77,6 +85,9 @@ func (s *session) openInput(ctx context.Context, in compute.Input) (*relation, e
 			in.Columns = slices.Clone(in.Columns)
 		}
 		in.Columns[i].Type = typ
+	}
+	if in.Source != nil {
+		return s.openSource(ctx, in)
 	}
 	var open opener
 	switch in.Format {

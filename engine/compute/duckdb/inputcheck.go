@@ -105,6 +105,12 @@ func (c *inputCheck) options() (fits func(ctx context.Context, column compute.Co
 		_, wrong := readDeltaOptions(c.in.Options)
 		c.add(wrong...)
 		return func(context.Context, compute.Column) error { return nil }, true
+	case rowsFormat:
+		if c.in.Rejects != nil {
+			c.add(&compute.Error{Kind: compute.BadOption, Message: "rejects: a database has no rows that cannot be read", Hint: "remove rejects, or check the values in a step"})
+			c.in.Rejects = nil
+		}
+		return func(context.Context, compute.Column) error { return nil }, true
 	}
 	c.add(unknownFormat(c.in.Format))
 	return nil, false
@@ -158,7 +164,7 @@ func (c *inputCheck) session(ctx context.Context) (*session, error) {
 }
 
 func unknownFormat(format string) *compute.Error {
-	return &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", format), Hint: didYouMean(format, []string{"csv", "json", "parquet", "delta"})}
+	return &compute.Error{Kind: compute.BadOption, Message: fmt.Sprintf("format: %q is not known", format), Hint: didYouMean(format, []string{"csv", "json", "parquet", "delta", rowsFormat})}
 }
 
 // sameName refuses a column that has the name of an earlier one; nil: it has not.

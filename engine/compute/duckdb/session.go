@@ -1,6 +1,6 @@
 // Package duckdb computes with an embedded DuckDB: one in-memory database a session.
 //
-// Reading the source: session.go opens and closes, input.go, csv.go, json.go and parquet.go open inputs, gate.go and
+// Reading the source: session.go opens and closes, input.go, csv.go, json.go and parquet.go open inputs, source.go those that are no files, gate.go and
 // prepare.go turn SQL steps into relations, encode.go writes files (encodecsv.go, encodejson.go and encodeparquet.go what differs),
 // rows.go hands out rows, rules.go and check.go look for rows that break rules and divide a relation by them, blame.go finds out after a failure which file, line or step was the cause.
 package duckdb
@@ -49,6 +49,7 @@ type session struct {
 	usual     map[string]string    // type → the function that converts its usual texts
 	rename    func(from, to string) error
 	types     []string // names of DuckDB's types, filled when one is not known
+	sources   int      // inputs that have a Source
 	lines     int      // tables of lines that were made
 }
 

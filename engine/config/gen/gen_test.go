@@ -74,7 +74,7 @@ func TestTheSchemaRefusesMistakes(t *testing.T) {
 	}
 	for from, to := range map[string]string{
 		"path: out": "paht: out", "format: csv": "format: csw", "name: p": "name: 7", "dt: date": "dt: dade", "variables:": "parallel: -1\nvariables:",
-		"  t:": "  a b:", "name: p\n": "name: p\nconnections: {}\n",
+		"  t:": "  a b:", "name: p\n": "name: p\nconnektions: {}\n",
 		"tasks:": "engine: {threads: two words}\ntasks:", "outputs:": "outputs: {x: {success_file: yes please}}\n    y:",
 	} {
 		bad := strings.Replace(good, from, to, 1)

@@ -17,6 +17,8 @@ type Host struct {
 	Relations map[string]Relation
 	Target    Target
 	Now       time.Time // of files that are made in Target
+	// Answer is the hosts that a writer asks; nil: none can be reached.
+	Answer func(req abi.HTTPRequest) (abi.HTTPAnswer, error)
 	// Fail makes operations fail; nil: none does.
 	Fail func(op abi.Operation) *abi.Failure
 	// Before is called before a file of Target is made: another writer may come between. Nil: none does.
@@ -29,6 +31,7 @@ type Host struct {
 	Derived []abi.DeriveRequest
 	Files   []*File
 	Asked   []string // of Target
+	Sent    []abi.HTTPRequest
 	Logged  []string
 }
 
@@ -162,6 +165,18 @@ func (f *File) Close() (abi.FileCloseAnswer, error) {
 	}
 	f.Closed = true
 	return abi.FileCloseAnswer{Name: f.name, Bytes: int64(f.Len())}, nil
+}
+
+// HTTP upholds sdk.Host.
+func (h *Host) HTTP(req abi.HTTPRequest) (abi.HTTPAnswer, error) {
+	if err := h.failed(abi.OpHTTP); err != nil {
+		return abi.HTTPAnswer{}, err
+	}
+	if h.Answer == nil {
+		return abi.HTTPAnswer{}, &abi.Failure{Code: abi.CodeNotSent, Message: "no host can be reached"}
+	}
+	h.Sent = append(h.Sent, req)
+	return h.Answer(req)
 }
 
 // Log upholds sdk.Host.
