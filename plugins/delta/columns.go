@@ -75,7 +75,7 @@ func newSchema(columns []abi.Column, ntz bool) (schema.Type, error) {
 		names[i] = c.Name
 		typ, err := arriving(c.Type, ntz)
 		if err != nil {
-			wrong, hints = append(wrong, "column "+c.Name+": "+err.Error()), append(hints, "CAST("+c.Name+" AS "+castTo(c.Type)+")")
+			wrong, hints = append(wrong, "column "+c.Name+": "+err.Error()), append(hints, "CAST("+predicate.Quote(c.Name)+" AS "+castTo(c.Type)+")")
 		}
 		t.Fields = append(t.Fields, schema.Field{Name: c.Name, Type: typ, Nullable: true})
 	}

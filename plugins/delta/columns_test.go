@@ -35,17 +35,17 @@ func TestNewSchema(t *testing.T) {
 
 // TestC082: all bad columns are told at once, with better names.
 func TestC082BadColumns(t *testing.T) {
-	_, err := newSchema(columns("Code région", "VARCHAR", "a;b", "BIGINT", " lead", "BIGINT", "Id", "BIGINT", "id", "BIGINT", "h", "HUGEINT", "t", "TIME", "n", "TIMESTAMP_NS", "z", `"NULL"`), false)
+	_, err := newSchema(columns("Code région", "VARCHAR", "a;b", "BIGINT", " lead", "BIGINT", "Id", "BIGINT", "id", "BIGINT", "my h", "HUGEINT", "t", "TIME", "n", "TIMESTAMP_NS", "z", `"NULL"`), false)
 	f, ok := err.(*abi.Failure)
 	if !ok {
 		t.Fatalf("%v", err)
 	}
-	for _, want := range []string{`"Code région"`, `"a;b"`, `" lead"`, `"id" cannot be a column's: it differs from Id in case alone`, "column h: ", "column t: ", "column n: ", "column z: "} {
+	for _, want := range []string{`"Code région"`, `"a;b"`, `" lead"`, `"id" cannot be a column's: it differs from Id in case alone`, "column my h: ", "column t: ", "column n: ", "column z: "} {
 		if !strings.Contains(f.Message, want) {
 			t.Errorf("%s lacks %s", f.Message, want)
 		}
 	}
-	for _, want := range []string{`"Code région" AS "Code_région"`, `"a;b" AS "a_b"`, `" lead" AS "lead"`, "CAST(h AS DECIMAL(38,0))", "CAST(n AS TIMESTAMP)"} {
+	for _, want := range []string{`"Code région" AS "Code_région"`, `"a;b" AS "a_b"`, `" lead" AS "lead"`, "CAST(\"my h\" AS DECIMAL(38,0))", "CAST(\"n\" AS TIMESTAMP)"} {
 		if !strings.Contains(f.Hint, want) {
 			t.Errorf("%s lacks %s", f.Hint, want)
 		}

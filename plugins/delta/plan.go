@@ -159,10 +159,14 @@ func (p *planning) table(t *table, batch *abi.Batch) error {
 	}
 	if at := t.Metadata.PartitionColumns; len(p.out.PartitionBy) > 0 && !sameNames(at, p.out.PartitionBy) {
 		hint := "leave partition_by out: the table's own columns are used"
+		if p.out.Mode == modePartitions { // which has to name them
+			hint = "partition_by: [" + list(at) + "]"
+		}
 		p.wrong("partition_by", "the table is partitioned by "+orNothing(at)+", not by "+list(p.out.PartitionBy), hint)
 	} else if p.out.Mode == modePartitions && len(at) == 0 {
 		p.wrong("mode", "mode overwrite_partitions replaces partitions, and the table has none", "use mode overwrite, or replace_where with mode append")
 	}
+	p.folders(t)
 	for _, key := range p.out.Keys {
 		if _, ok := duties.Schema.Field(key); !ok && p.out.Schema != schemaAdd {
 			p.wrong("keys", "the table has no column "+strconv.Quote(key), "")
@@ -181,6 +185,35 @@ func (p *planning) table(t *table, batch *abi.Batch) error {
 		}
 	}
 	return p.exists(t, batch)
+}
+
+// folders refuses a table of another writer that has partition columns by which the engine makes no folders: it would say so
+// only when the rows are there, and of a column that no step can name otherwise.
+func (p *planning) folders(t *table) {
+	for _, name := range t.Metadata.PartitionColumns {
+		why := ""
+		if f, ok := t.duties.Schema.Field(name); ok && (f.Type.Kind == schema.Float || f.Type.Kind == schema.Double || f.Type.Kind == schema.Binary) {
+			why = "which is a " + f.Type.String()
+		} else if !namesFolders(name) {
+			why = "whose name is not of ASCII letters, digits and _.-~, or begins with _ or ."
+		}
+		if why != "" {
+			p.wrong("path", "the table is partitioned by the column "+strconv.Quote(name)+", "+why+": no folders are made by it here",
+				"write by another program, or to a table that is partitioned by another column")
+		}
+	}
+}
+
+// namesFolders tells whether a column can name folders, by the engine's rule.
+func namesFolders(name string) bool {
+	for _, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("_.-~", c) >= 0:
+		default:
+			return false
+		}
+	}
+	return name != "" && name[0] != '_' && name[0] != '.'
 }
 
 func (p *planning) exists(t *table, batch *abi.Batch) error {

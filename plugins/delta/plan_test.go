@@ -63,6 +63,9 @@ func TestPlanFindsWhatIsWrong(t *testing.T) {
 		{table, abi.Output{ReplaceWhere: "nope = 1"}, "replace_where", `there is no column "nope"`},
 		{table, abi.Output{Mode: modeMerge, Keys: []string{"nope"}}, "keys", `no column "nope"`},
 		{logged(t, plain, "", twoFields, ""), abi.Output{Mode: modePartitions}, "mode", "the table has none"},
+		{logged(t, plain, "", twoFields+","+logField("größe", "string", true), `"größe"`), abi.Output{}, "path", `partitioned by the column "größe", whose name is not of ASCII`},
+		{logged(t, plain, "", twoFields+","+logField("_p", "string", true), `"v","_p"`), abi.Output{}, "path", `partitioned by the column "_p", whose name is not of ASCII`},
+		{logged(t, plain, "", twoFields+","+logField("f", "double", true), `"f"`), abi.Output{Mode: modeOverwrite}, "path", `partitioned by the column "f", which is a double`},
 		{logged(t, plain, `"delta.appendOnly":"true"`, twoFields, ""), abi.Output{Mode: modeOverwrite}, "mode", "append-only"},
 		{logged(t, plain, `"delta.appendOnly":"true"`, twoFields, ""), abi.Output{ReplaceWhere: "id = 1"}, "mode", "append-only"},
 		{logged(t, `{"minReaderVersion":1,"minWriterVersion":4}`, `"delta.enableChangeDataFeed":"true"`, twoFields, ""), abi.Output{Mode: modeMerge, Keys: []string{"id"}}, "mode", "records changed rows"},
@@ -81,6 +84,15 @@ func TestPlanFindsWhatIsWrong(t *testing.T) {
 	}
 	if got := table.plan(abi.Output{PartitionBy: []string{"V"}}, abi.ClassOnce); len(got.Problems) != 0 || got.Will == "" {
 		t.Errorf("%+v", got)
+	}
+	// What a hint says goes with the mode.
+	for mode, want := range map[string]string{modeAppend: "leave partition_by out: the table's own columns are used", modePartitions: "partition_by: [v]"} {
+		if got := table.plan(abi.Output{Mode: mode, PartitionBy: []string{"id"}}, abi.ClassOnce); len(got.Problems) != 1 || got.Problems[0].Hint != want {
+			t.Errorf("%s: %+v", mode, got.Problems)
+		}
+	}
+	if got := logged(t, plain, "", twoFields+","+logField("a.b-~1", "date", true), `"a.b-~1"`).plan(abi.Output{}, abi.ClassOnce); len(got.Problems) != 0 {
+		t.Errorf("%+v", got.Problems)
 	}
 	// A hole in the log is told with what to do.
 	hole := days(t, false)

@@ -151,21 +151,47 @@ func bound(t Type, text *string, upper bool) []byte {
 		if math.IsNaN(v.f) || math.IsInf(v.f, 0) {
 			return nil
 		}
-		if v.f == 0 { // some readers order the two zeros
-			v.f = math.Copysign(0, -1)
+		if v.f == 0 { // some readers order the two zeros, and some take -0 for an integer, which has one
 			if upper {
-				v.f = 0
+				return []byte("0.0")
 			}
+			return []byte("-0.0")
 		}
 		return []byte(v.Text())
 	case Date:
+		if !toldByAll(v.n * secondsPerDay) {
+			return nil
+		}
 		return jsonText(v.Text())
-	case Timestamp:
-		return jsonText(clockText(outwards(v.n, upper), "T", 3, false) + "Z")
-	case TimestampNTZ:
-		return jsonText(clockText(outwards(v.n, upper), "T", 3, false))
+	case Timestamp, TimestampNTZ:
+		return instantBound(t, v.n, upper)
 	}
 	return []byte(v.Text())
+}
+
+// Years that readers find in a text: those of four digits.
+const (
+	firstSecond = -62_135_596_800 // 0001-01-01 00:00:00
+	lastSecond  = 253_402_300_799 // 9999-12-31 23:59:59
+)
+
+func toldByAll(seconds int64) bool { return seconds >= firstSecond && seconds <= lastSecond }
+
+// instantBound gives a bound of timestamps, in microseconds. In the last millisecond of the year 9999 there is none to round up
+// to; as the protocol has it, readers take a millisecond for all of it.
+func instantBound(t Type, micros int64, upper bool) []byte {
+	if !toldByAll(floorDiv(micros, microsPerSecond)) {
+		return nil
+	}
+	n := outwards(micros, upper)
+	if !toldByAll(floorDiv(n, microsPerSecond)) {
+		n = outwards(micros, false)
+	}
+	text := clockText(n, "T", 3, false)
+	if t.Kind == Timestamp {
+		text += "Z"
+	}
+	return jsonText(text)
 }
 
 func jsonText(s string) []byte {
@@ -182,8 +208,9 @@ func outwards(micros int64, upper bool) int64 {
 	return floorDiv(micros, 1000) * 1000
 }
 
-// cutText cuts a text after 32 characters. What is cut off an upper bound is made up for by the next greater character; false
-// if there is none.
+// cutText cuts a text after 32 characters. What is cut off an upper bound is made up for by the next greater character; where
+// there is none the bound is the text itself, because a reader can take one bound alone for a file without rows. False if it
+// is no text.
 func cutText(s string, upper bool) (string, bool) {
 	if !utf8.ValidString(s) {
 		return "", false
@@ -199,6 +226,7 @@ func cutText(s string, upper bool) (string, bool) {
 	if end == len(s) {
 		return s, true
 	}
+	whole := s
 	s = s[:end]
 	for upper && s != "" {
 		char, size := utf8.DecodeLastRuneInString(s)
@@ -210,5 +238,8 @@ func cutText(s string, upper bool) (string, bool) {
 			return s + string(char), true
 		}
 	}
-	return s, !upper
+	if upper {
+		return whole, true
+	}
+	return s, true
 }
