@@ -31,8 +31,9 @@ plugins: $(EMBEDDED)/plugins.json $(FIXEDWIDTH) $(EXAMPLE_MODULES) ## compile th
 $(EMBEDDED)/plugins.json: $(PLUGIN_SOURCES) .build/toolchain
 	$(PLUGIN_BUILD) -o .build/child ./engine/writer/child
 	$(MODULE_BUILD) -o .build/builtin.wasm ./plugins/builtin
+	$(MODULE_BUILD) -o .build/tables.wasm ./plugins/builtin/tables
 	@rm -f $(EMBEDDED)/*.zst $(EMBEDDED)/*.wasm
-	GOFLAGS= CGO_ENABLED=0 $(GO) run ./engine/writer/internal/pack -child .build/child -to $(EMBEDDED) .build/builtin.wasm
+	GOFLAGS= CGO_ENABLED=0 $(GO) run ./engine/writer/internal/pack -child .build/child -to $(EMBEDDED) .build/builtin.wasm .build/tables.wasm
 
 # An example of a plugin that is not built in.
 $(FIXEDWIDTH): $(PLUGIN_SOURCES) $(wildcard configs/fixedwidth/writer/*.go) .build/toolchain
