@@ -392,7 +392,7 @@ var mutants = []mutant{
 		"if key == \"\" || x.key() == key || x.key() == anyKey {", "if true {",
 		"TestHintsAreNeverTrustedAlone", ""},
 	{"the-hint-comes-after-the-file", "I6", "engine/runstate/run.go",
-		"\tif err := f.writeHint(s.name, s.key, own); err != nil {\n\t\treturn nil, err\n\t}\n", "\t_ = own\n",
+		"\tif err := f.writeHint(s.name, s.key, s.ownHint(n, d.App)); err != nil {\n\t\treturn nil, err\n\t}\n", "",
 		"TestMvIsAccepting", ""},
 	{"succeeded-does-not-count", "C015", "engine/runstate/folder.go",
 		"if succeeded {", "if succeeded && !current {",
