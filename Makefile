@@ -131,7 +131,7 @@ editor: ## check the schema of the pipeline file as editors use it, by yaml-lang
 	npm install --silent --no-audit --no-fund --prefix .build/editor yaml-language-server@1.25.0
 	node scripts/editor.mjs .build/editor
 
-bench: build bin/ubunye-fault ## measure against bare DuckDB and write docs/bench.md
+bench: build bin/ubunye-fault venv ## measure against bare DuckDB and delta-rs, and write docs/bench.md
 	$(GO) build -trimpath -ldflags='-s -w' -o .build/peer ./bench/peer
 	$(GO) run ./bench
 

@@ -44,45 +44,56 @@ tasks:
       out: {from: raw, format: parquet, path: lake, mode: overwrite}
 `
 
-// deltaBenches are the cases of Delta tables: rows are those that are appended, a tenth of them is merged.
-func deltaBenches(work string, rows int) ([]bench, error) {
-	all, some := filepath.Join(work, fmt.Sprintf("days-%d.parquet", rows)), filepath.Join(work, fmt.Sprintf("days-%d-changed.parquet", rows/10))
-	log, merged := filepath.Join(work, "log"), filepath.Join(work, "merged")
-	steps := []struct{ made, what string }{{all, "days"}, {some, "changed"}, {log, "history"}, {merged, "table"}}
-	for _, step := range steps {
-		if _, err := os.Stat(step.made); err == nil {
-			continue
+// thing is a file or a folder that cases need and that is made once.
+type thing struct {
+	path string
+	make func() *exec.Cmd
+}
+
+// needs has a side make what it needs, as far as it is not there.
+func needs(s side, things ...thing) side {
+	before := s.prepare
+	s.prepare = func(dir string) error {
+		for _, t := range things {
+			if _, err := os.Stat(t.path); err == nil {
+				continue
+			}
+			if said, err := t.make().CombinedOutput(); err != nil {
+				os.RemoveAll(t.path)
+				return fmt.Errorf("making %s: %w: %s", t.path, err, said)
+			}
 		}
-		var cmd *exec.Cmd
-		switch step.what {
-		case "days":
-			cmd = exec.Command(abs(peer), "days", all, fmt.Sprint(rows))
-		case "changed":
-			cmd = exec.Command(abs(peer), "changed", some, fmt.Sprint(rows))
-		case "history":
-			cmd = deltaCommand("history", log, fmt.Sprint(commitsOfLog), fmt.Sprint(filesOfLog))
-		case "table":
-			cmd = deltaCommand("write", all, merged)
+		if before == nil {
+			return nil
 		}
-		if said, err := cmd.CombinedOutput(); err != nil {
-			os.RemoveAll(step.made)
-			return nil, fmt.Errorf("making %s: %w: %s", step.made, err, said)
-		}
+		return before(dir)
 	}
-	write := side{took: printedTime, command: func(dir string) *exec.Cmd { return deltaCommand("write", all, filepath.Join(dir, "lake")) }}
-	appended := deltaRun(fmt.Sprintf(daily, all, "lake", "partition_by: [day]"))
+	return s
+}
+
+// deltaBenches are the cases of Delta tables: rows are those that are appended, a tenth of them is merged.
+func deltaBenches(work string, rows int) []bench {
+	days := thing{path: filepath.Join(work, fmt.Sprintf("days-%d.parquet", rows))}
+	days.make = func() *exec.Cmd { return exec.Command(abs(peer), "days", days.path, fmt.Sprint(rows)) }
+	some := thing{path: filepath.Join(work, fmt.Sprintf("days-%d-changed.parquet", rows/10))}
+	some.make = func() *exec.Cmd { return exec.Command(abs(peer), "changed", some.path, fmt.Sprint(rows)) }
+	table := thing{path: filepath.Join(work, fmt.Sprintf("table-%d", rows))}
+	table.make = func() *exec.Cmd { return deltaCommand("write", days.path, table.path) }
+	log := thing{path: filepath.Join(work, fmt.Sprintf("log-%d-%d", commitsOfLog, filesOfLog))}
+	log.make = func() *exec.Cmd { return deltaCommand("history", log.path, fmt.Sprint(commitsOfLog), fmt.Sprint(filesOfLog)) }
+
+	appended := needs(deltaRun(fmt.Sprintf(daily, days.path, "lake", "partition_by: [day]")), days)
+	merged := onCopy(deltaRun(fmt.Sprintf(daily, some.path, "lake", "mode: merge, keys: [id]")), table.path)
 	return []bench{
-		{name: fmt.Sprintf("%d rows in 20 days appended to a Delta table: whole process ÷ write_deltalake of the same rows in memory", rows), bar: 1.0, a: appended, b: write},
+		{name: fmt.Sprintf("%d rows in 20 days appended to a Delta table: whole process ÷ write_deltalake of the same rows in memory", rows), bar: 1.0, a: appended,
+			b: side{took: printedTime, command: func(dir string) *exec.Cmd { return deltaCommand("write", days.path, filepath.Join(dir, "lake")) }}},
 		{name: fmt.Sprintf("%d rows in 20 days appended to a Delta table: whole process ÷ the same rows by DuckDB's COPY", rows), bar: 1.2, a: appended,
-			b: side{command: func(dir string) *exec.Cmd {
-				return exec.Command(abs(peer), "partitions", all, filepath.Join(dir, "lake"))
-			}}},
+			b: side{command: func(dir string) *exec.Cmd { return exec.Command(abs(peer), "partitions", days.path, filepath.Join(dir, "lake")) }}},
 		{name: fmt.Sprintf("planning to read a Delta table of %d commits and %d files: whole process ÷ DeltaTable(path)", commitsOfLog, filesOfLog), bar: 1.0,
-			a: openingRun(log), b: side{took: printedTime, command: func(string) *exec.Cmd { return deltaCommand("open", log) }}},
-		{name: fmt.Sprintf("%d rows merged by a key into %d of a Delta table: whole process ÷ merge of deltalake", rows/10, rows), bar: 1.0,
-			a: onCopy(deltaRun(fmt.Sprintf(daily, some, "lake", "mode: merge, keys: [id]")), merged),
-			b: onCopy(side{took: printedTime, command: func(dir string) *exec.Cmd { return deltaCommand("merge", some, filepath.Join(dir, "lake")) }}, merged)},
-	}, nil
+			a: needs(openingRun(log.path), log), b: side{took: printedTime, command: func(string) *exec.Cmd { return deltaCommand("open", log.path) }}},
+		{name: fmt.Sprintf("%d rows merged by a key into %d of a Delta table: whole process ÷ merge of deltalake", rows/10, rows), bar: 1.0, a: needs(merged, days, some, table),
+			b: onCopy(side{took: printedTime, command: func(dir string) *exec.Cmd { return deltaCommand("merge", some.path, filepath.Join(dir, "lake")) }}, table.path)},
+	}
 }
 
 func deltaCommand(args ...string) *exec.Cmd {
