@@ -80,7 +80,9 @@ func deltaBenches(work string, rows int) []bench {
 	table := thing{path: filepath.Join(work, fmt.Sprintf("table-%d", rows))}
 	table.make = func() *exec.Cmd { return deltaCommand("write", days.path, table.path) }
 	log := thing{path: filepath.Join(work, fmt.Sprintf("log-%d-%d", commitsOfLog, filesOfLog))}
-	log.make = func() *exec.Cmd { return deltaCommand("history", log.path, fmt.Sprint(commitsOfLog), fmt.Sprint(filesOfLog)) }
+	log.make = func() *exec.Cmd {
+		return deltaCommand("history", log.path, fmt.Sprint(commitsOfLog), fmt.Sprint(filesOfLog))
+	}
 
 	appended := needs(deltaRun(fmt.Sprintf(daily, days.path, "lake", "partition_by: [day]")), days)
 	merged := onCopy(deltaRun(fmt.Sprintf(daily, some.path, "lake", "mode: merge, keys: [id]")), table.path)
@@ -88,7 +90,9 @@ func deltaBenches(work string, rows int) []bench {
 		{name: fmt.Sprintf("%d rows in 20 days appended to a Delta table: whole process ÷ write_deltalake of the same rows in memory", rows), bar: 1.0, a: appended,
 			b: side{took: printedTime, command: func(dir string) *exec.Cmd { return deltaCommand("write", days.path, filepath.Join(dir, "lake")) }}},
 		{name: fmt.Sprintf("%d rows in 20 days appended to a Delta table: whole process ÷ the same rows by DuckDB's COPY", rows), bar: 1.2, a: appended,
-			b: side{command: func(dir string) *exec.Cmd { return exec.Command(abs(peer), "partitions", days.path, filepath.Join(dir, "lake")) }}},
+			b: side{command: func(dir string) *exec.Cmd {
+				return exec.Command(abs(peer), "partitions", days.path, filepath.Join(dir, "lake"))
+			}}},
 		{name: fmt.Sprintf("planning to read a Delta table of %d commits and %d files: whole process ÷ DeltaTable(path)", commitsOfLog, filesOfLog), bar: 1.0,
 			a: needs(openingRun(log.path), log), b: side{took: printedTime, command: func(string) *exec.Cmd { return deltaCommand("open", log.path) }}},
 		{name: fmt.Sprintf("%d rows merged by a key into %d of a Delta table: whole process ÷ merge of deltalake", rows/10, rows), bar: 1.0, a: needs(merged, days, some, table),
