@@ -121,7 +121,7 @@ rust: ## install Rust for WebAssembly, of Debian 12 (as root)
 	cd plugins/sdk-rust && PATH=/usr/bin:$$PATH CARGO_TARGET_DIR=../../.build/sdk-rust cargo test --quiet --offline
 
 test: plugins bin/ubunye-fault venv servers rust model ## run every test, with the race detector and in random order
-	$(GO) test -race -shuffle=on -count=1 -timeout=20m ./...
+	$(GO) test -race -shuffle=on -count=1 -timeout=40m ./...
 	$(GO) test -shuffle=on -count=1 -run StoppedAtEveryOperation ./engine/ledger
 
 sim: ## play ten thousand seeds of the deterministic simulation of the ledger
