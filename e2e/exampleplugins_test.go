@@ -207,12 +207,14 @@ func TestHTTPDelivery(t *testing.T) {
 	}
 	r := p.run(deliveryArgs...).must(t, 0)
 	same(t, "rows", in.sorted(), february(t, p))
+	in.mu.Lock()
 	if len(in.keys) != 2 || !slices.Equal(in.tokens, []string{"Bearer s3cr3t-t0ken", "Bearer s3cr3t-t0ken"}) {
 		t.Errorf("keys %v, tokens %v", in.keys, in.tokens)
 	}
+	in.mu.Unlock()
 	p.run(deliveryArgs...).must(t, 1).says(t, "as delivery 1")
-	if in.asked != 2 {
-		t.Errorf("a finished batch was sent: %d requests", in.asked)
+	if n := in.requests(); n != 2 {
+		t.Errorf("a finished batch was sent: %d requests", n)
 	}
 	for _, text := range append([]string{r.stdout, r.stderr}, p.contents(".")...) {
 		if strings.Contains(text, "s3cr3t-t0ken") {
@@ -270,6 +272,12 @@ func TestHTTPDeliveryKilled(t *testing.T) {
 	}
 }
 
+func (in *inbox) requests() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.asked
+}
+
 func (in *inbox) sorted() []string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -301,8 +309,8 @@ func TestHTTPDeliveryThatIsRefused(t *testing.T) {
 		}
 		p.write("plugins/httpjson/pipeline.yaml", changed)
 		p.run(deliveryArgs...).must(t, c.exit).says(t, c.says...)
-		if in.asked != 0 {
-			t.Errorf("%s: %d requests", c.to, in.asked)
+		if n := in.requests(); n != 0 {
+			t.Errorf("%s: %d requests", c.to, n)
 		}
 	}
 }
@@ -313,9 +321,11 @@ func TestAHostThatRefuses(t *testing.T) {
 	in := &inbox{}
 	p := deliveryTo(t, in, true)
 	p.run(deliveryArgs...).must(t, 0)
+	in.mu.Lock()
 	for key := range in.keys { // as if other rows had been sent with the same keys
 		in.keys[key] = "other"
 	}
+	in.mu.Unlock()
 	os.RemoveAll(p.path("plugins/httpjson/lake"))
 	os.RemoveAll(p.path("plugins/httpjson/.ubunye"))
 	r := p.run(deliveryArgs...).must(t, 4).says(t, "answered 422: another request had this key: Bearer ***", "nothing became visible")

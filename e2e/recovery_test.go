@@ -556,8 +556,8 @@ func TestC009_AFileIsNotAddedTwice(t *testing.T) {
 	p.runDay("2026-01-01").must(t, 0)
 	p.runDay("2026-01-01").must(t, 1).says(t, "running it again would add the batch twice")
 	p.hasRecovered("loaded twice")
-	p.write("pipeline.yaml", strings.Replace(recoveryPipeline, "path: lake/orders}", "path: lake/orders, mode: merge}", 1))
-	p.runDay("2026-01-01").must(t, 2).says(t, "merge is not in this version (known: append,")
+	p.write("pipeline.yaml", strings.Replace(recoveryPipeline, "path: lake/orders}", "path: lake/orders, mode: merge, keys: [id]}", 1))
+	p.runDay("2026-01-01").must(t, 2).says(t, "task clean, output orders: the writer for csv has no mode merge (known: append, ")
 }
 
 // A pipeline without variables has one run after the other, as it would without any.

@@ -78,7 +78,7 @@ tasks:
 
 	before := p.files(".")
 	p.write("pipeline.yaml", pipeline("mode: overwrite_partitions, partition_by: [week], replace_where: \"dt = DATE '{{ dt }}'\""))
-	day("2026-01-02", 6).must(t, 2).oneLine(t).says(t, `pipeline.yaml:7:`, `"replace_where" in tasks.t.outputs.raw is not in this version`, "have the columns of the slice in partition_by")
+	day("2026-01-02", 6).must(t, 2).oneLine(t).says(t, `pipeline.yaml:7:`, `tasks.t.outputs.raw has replace_where, and its mode is overwrite_partitions`, "replace_where is for mode append")
 	same(t, "files after the refusal", p.files("."), before)
 	same(t, "the week after the refusal", p.rows("lake"), week)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ubunye-io/ubunye/engine/abi"
@@ -79,7 +80,11 @@ func (r *run) deliver(ctx context.Context) plan.Deliver {
 		r.formats.writers[format] = d
 		class, ok := d.Class(mode, options)
 		if !ok {
-			return none, errors.New("has no mode " + mode)
+			var known []string
+			for _, m := range d.Modes {
+				known = append(known, m.Name)
+			}
+			return none, fmt.Errorf("has no mode %s (known: %s)", mode, strings.Join(known, ", "))
 		}
 		delivery := deliveryOf(d, class)
 		replaces := mode == modeOverwrite || mode == modePartitions

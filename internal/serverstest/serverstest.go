@@ -282,11 +282,11 @@ func startMariaDB() (*Server, error) {
 		return nil, err
 	}
 	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "socket")
-	if err := run(as, dir, install, "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db"); err != nil {
+	if err := run(as, dir, install, "--no-defaults", "--datadir="+data, "--tmpdir="+dir, "--auth-root-authentication-method=normal", "--skip-test-db"); err != nil {
 		return nil, err
 	}
 	client := filepath.Join(filepath.Dir(install), "mariadb")
-	if err := s.launch(as, "ready for connections", program, "--no-defaults", "--datadir="+data, "--socket="+socket, "--port="+strconv.Itoa(s.Port), "--bind-address=127.0.0.1",
+	if err := s.launch(as, "ready for connections", program, "--no-defaults", "--datadir="+data, "--tmpdir="+dir, "--socket="+socket, "--port="+strconv.Itoa(s.Port), "--bind-address=127.0.0.1",
 		"--innodb-flush-log-at-trx-commit=0", "--skip-name-resolve", "--pid-file="+filepath.Join(dir, "pid"), "--character-set-server=utf8mb4"); err != nil {
 		return nil, err
 	}
