@@ -37,7 +37,7 @@ type run struct {
 	databases databases // that it reads
 	scratch   string    // name of what the run keeps outside its ledger; "": there was no ledger yet
 
-	left      bool                        // of a start that is refused: tasks that are not
+	left      bool                        // tasks are left that the ledger does not refuse
 	completed map[string]*ledger.Finished // by task: committed by a run that died before it could say so
 	standing  *standing                   // what the run state has to say; nil: none is kept
 	keeper    *keeper                     // writes the run state; nil: none is kept

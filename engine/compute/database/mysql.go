@@ -55,7 +55,7 @@ func (m mysqlDialect) connect(ctx context.Context, d *Database, h Host) (session
 	if err != nil {
 		return nil, err
 	}
-	s := &mysqlSession{conn: conn, utc: mysqlZone(d.zone()) == "+00:00"}
+	s := &mysqlSession{driverSession: driverSession{conn}, utc: mysqlZone(d.zone()) == "+00:00"}
 	if d.Address.Primary {
 		row, err := s.values(ctx, "SELECT @@global.read_only")
 		if err == nil && *row[0] != "0" {
@@ -150,28 +150,8 @@ func (m mysqlDialect) shared(ctx context.Context, d *Database, table string, n i
 
 // mysqlSession is a connection to MySQL or MariaDB.
 type mysqlSession struct {
-	conn driver.Conn
-	utc  bool
-}
-
-func (s *mysqlSession) close() { _ = s.conn.Close() } // nothing was written
-
-func (s *mysqlSession) exec(ctx context.Context, sql string) error {
-	_, err := s.conn.(driver.ExecerContext).ExecContext(ctx, sql, nil)
-	return err
-}
-
-func (s *mysqlSession) rows(ctx context.Context, query string) (driver.Rows, error) {
-	return s.conn.(driver.QueryerContext).QueryContext(ctx, query, nil)
-}
-
-func (s *mysqlSession) values(ctx context.Context, query string) ([]*string, error) {
-	rows, err := s.rows(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() // it has one row
-	return firstRow(rows)
+	driverSession
+	utc bool
 }
 
 func (s *mysqlSession) read(ctx context.Context, query string, b *batcher) error {

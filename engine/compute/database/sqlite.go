@@ -57,7 +57,7 @@ func openSQLite(path, mode string, wait time.Duration) (*sqliteSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sqliteSession{conn: conn}, nil
+	return &sqliteSession{driverSession{conn}}, nil
 }
 
 // explain goes by "Result and Error Codes" of SQLite's pages; the low byte is the kind.
@@ -91,27 +91,7 @@ func (s sqliteDialect) shared(ctx context.Context, d *Database, _ string, _ int)
 	return []session{one}, nil
 }
 
-type sqliteSession struct{ conn driver.Conn }
-
-func (s *sqliteSession) close() { _ = s.conn.Close() } // nothing was written
-
-func (s *sqliteSession) exec(ctx context.Context, sql string) error {
-	_, err := s.conn.(driver.ExecerContext).ExecContext(ctx, sql, nil)
-	return err
-}
-
-func (s *sqliteSession) rows(ctx context.Context, query string) (driver.Rows, error) {
-	return s.conn.(driver.QueryerContext).QueryContext(ctx, query, nil)
-}
-
-func (s *sqliteSession) values(ctx context.Context, query string) ([]*string, error) {
-	rows, err := s.rows(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close() // only read
-	return firstRow(rows)
-}
+type sqliteSession struct{ driverSession }
 
 func (s *sqliteSession) read(ctx context.Context, query string, b *batcher) error {
 	rows, err := s.rows(ctx, query)
